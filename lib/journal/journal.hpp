@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/reactor.hpp"
+#include "base/result.hpp"
+#include "model/outcome.hpp"
+
+namespace rdmend::journal {
+
+// What must outlive rdmend, in one SQLite file of the state directory (WAL, synchronous=FULL, bounded in rows), written by
+// a worker: the loop never waits for a disk. Without a usable disk it goes on in memory and says so.
+//
+// Two kinds of content:
+//  - entries: the decisions and outcomes, newest `kMostEntries`;
+//  - documents: small named JSON texts (undos that are due, `for` state, hold-downs, the breaker), replaced whole.
+class Journal {
+ public:
+  static constexpr std::size_t kMostEntries = 100'000;
+  static constexpr std::size_t kRecent = 1'000;  // entries that are kept in memory for the API
+
+  // Opens (creating) `directory`/rdmend.db. A broken file is set aside as rdmend.db.broken-N and said so.
+  Journal(Reactor& reactor, const std::string& directory);
+  ~Journal();
+
+  // Gives the entry its id and hands it to the worker. Returns the id.
+  std::uint64_t append(JournalEntry entry);
+  // Replaces document `name`; `written` runs on the loop once it is durable (true), or could not be made so (false).
+  void put(const std::string& name, std::string text, std::function<void(bool durable)> written = {});
+  // The document as it was at start or was last put; "" when there is none.
+  [[nodiscard]] std::string get(const std::string& name) const;
+  // The newest `count` entries, newest first, from memory.
+  [[nodiscard]] std::vector<JournalEntry> recent(std::size_t count) const;
+  // Why the disk is not used, or cannot be written; "" when all is well.
+  [[nodiscard]] std::string trouble() const;
+  // Writes out what waits, at most `deadline`; for an orderly end.
+  void flush(milliseconds deadline);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rdmend::journal

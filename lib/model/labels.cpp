@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/labels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace rdmend {
+namespace {
+
+auto lower_bound(auto& pairs, std::string_view name) {
+  return std::lower_bound(pairs.begin(), pairs.end(), name,
+                          [](const Labels::Pair& pair, std::string_view wanted) { return pair.first < wanted; });
+}
+
+std::string quoted(std::string_view value) {
+  std::string out = "\"";
+  for (const char c : value) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+Labels::Labels(std::initializer_list<Pair> pairs) : Labels(std::vector<Pair>(pairs)) {}
+
+Labels::Labels(std::vector<Pair> pairs) : pairs_(std::move(pairs)) {
+  std::erase_if(pairs_, [](const Pair& pair) { return pair.second.empty(); });
+  std::sort(pairs_.begin(), pairs_.end());
+  const auto same_name = [](const Pair& a, const Pair& b) { return a.first == b.first; };
+  pairs_.erase(std::unique(pairs_.begin(), pairs_.end(), same_name), pairs_.end());
+}
+
+std::string_view Labels::get(std::string_view name) const {
+  const auto at = lower_bound(pairs_, name);
+  return at != pairs_.end() && at->first == name ? std::string_view(at->second) : std::string_view();
+}
+
+void Labels::set(std::string_view name, std::string_view value) {
+  if (value.empty()) {
+    erase(name);
+    return;
+  }
+  const auto at = lower_bound(pairs_, name);
+  if (at != pairs_.end() && at->first == name)
+    at->second = value;
+  else
+    pairs_.emplace(at, name, value);
+}
+
+void Labels::erase(std::string_view name) {
+  const auto at = lower_bound(pairs_, name);
+  if (at != pairs_.end() && at->first == name) pairs_.erase(at);
+}
+
+std::size_t Labels::hash() const {
+  std::size_t seed = 0x9e3779b97f4a7c15ULL;
+  const auto mix = [&](std::string_view part) { seed = (seed ^ std::hash<std::string_view>{}(part)) * 0x100000001b3ULL; };
+  for (const auto& [name, value] : pairs_) {
+    mix(name);
+    mix(value);
+  }
+  return seed;
+}
+
+std::string Labels::text() const {
+  std::string inner;
+  for (const auto& [name, value] : pairs_) {
+    if (name == kMetricName) continue;
+    inner += fmt::format("{}{}={}", inner.empty() ? "" : ",", name, quoted(value));
+  }
+  const auto name = metric();
+  return inner.empty() && !name.empty() ? std::string(name) : fmt::format("{}{{{}}}", name, inner);
+}
+
+}  // namespace rdmend
