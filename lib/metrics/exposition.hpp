@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,9 +10,10 @@
 
 namespace rdmend::metrics {
 
-enum class FamilyType { counter, gauge, untyped };
+// A summary has no quantiles here: its series in the store are NAME_sum and NAME_count.
+enum class FamilyType { counter, gauge, summary, untyped };
 
-// One row a metric family that rdmend exports: the HELP and TYPE of /metrics and the reference pages are made from it.
+// One row a metric family that rdmend exports: the HELP and TYPE of /metrics and the reference page are made from it.
 struct FamilyRow {
   std::string_view name;
   FamilyType type;
@@ -19,6 +21,13 @@ struct FamilyRow {
   std::string_view help;
   bool per_qp = false;  // exported only with metrics.per_qp
 };
+// Families that belong together, in the order that they are exported in: what max_series drops is at the end.
+struct FamilySection {
+  std::string_view title;
+  std::vector<FamilyRow> rows;
+};
+std::span<const FamilySection> family_sections();
+// The rows of every section, in that order.
 const std::vector<FamilyRow>& families();
 
 struct Options {
@@ -33,7 +42,7 @@ struct Exposition {
 };
 
 // The latest value of every series of a known family in the store, as Prometheus' text format. Series that the rules
-// made (records, ALERTS) are not exported.
+// made (records, ALERTS) are not exported. It adds rdmend_metrics_series and rdmend_metrics_dropped_series itself.
 Exposition expose(const store::Store& store, Timestamp now, const Options& options);
 
 }  // namespace rdmend::metrics
