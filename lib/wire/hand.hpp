@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,8 +15,11 @@
 namespace rdmend::wire {
 
 inline constexpr std::uint16_t kHandVersion = 1;
-inline constexpr std::size_t kHandMostQps = 4096;        // of one request
-inline constexpr std::size_t kHandMostBytes = 512U * 1024;  // of one packet
+// The caps keep every packet below the 208 KiB that an unprivileged socket sends in one piece (net.core.wmem_default).
+inline constexpr std::size_t kHandMostQps = 512;            // of one packet; the daemon's side splits larger requests
+inline constexpr std::size_t kHandMostBytes = 192U * 1024;  // of one packet
+inline constexpr std::size_t kHandMostDevice = 64;          // IB_DEVICE_NAME_MAX
+inline constexpr std::size_t kHandMostError = 240;          // of one sentence, longer ones are cut
 
 // What the hand reads of a QP that netlink does not tell (struct ib_uverbs_query_qp_resp).
 struct QpAttributes {
@@ -28,6 +32,8 @@ struct QpAttributes {
   std::uint32_t dest_qpn = 0, rq_psn = 0, sq_psn = 0;
   std::uint8_t remote_gid[16] = {};
   bool global = false;  // remote_gid is meaningful
+
+  friend bool operator==(const QpAttributes&, const QpAttributes&) = default;
 };
 
 // One QP of a request: which one is meant, and what it must still look like before it is touched.
@@ -39,6 +45,8 @@ struct HandQp {
   std::uint32_t rq_psn = 0, sq_psn = 0;
   std::optional<QpAttributes> expected;  // from an earlier query; a modify demands that it still holds
   std::uint8_t new_min_rnr_timer = 0;    // modify only
+
+  friend bool operator==(const HandQp&, const HandQp&) = default;
 };
 struct HandRequest {
   enum class Kind : std::uint8_t { query = 1, modify_min_rnr_timer = 2, probe = 3 };  // probe: may the hand act here at all?
@@ -47,6 +55,8 @@ struct HandRequest {
   std::uint32_t device_index = 0;
   std::string device;  // "rxe1"
   std::vector<HandQp> qps;
+
+  friend bool operator==(const HandRequest&, const HandRequest&) = default;
 };
 struct HandQpReply {
   std::uint32_t qpn = 0;
@@ -54,14 +64,19 @@ struct HandQpReply {
   std::optional<QpAttributes> before;  // as read
   std::optional<QpAttributes> after;   // as read again after a modify
   std::string error;                   // "" when it went well; else one sentence
+
+  friend bool operator==(const HandQpReply&, const HandQpReply&) = default;
 };
 struct HandReply {
   std::uint32_t id = 0;
   std::string error;  // the whole request failed
   std::vector<HandQpReply> qps;
   std::uint64_t held_nanoseconds = 0;  // how long foreign descriptors were held, at most
+
+  friend bool operator==(const HandReply&, const HandReply&) = default;
 };
 
+// Encoding fails on what the other side would have to refuse: too many QPs, a name that is too long.
 Result<std::vector<std::byte>> encode(const HandRequest& request);
 Result<std::vector<std::byte>> encode(const HandReply& reply);
 Result<HandRequest> decode_request(std::span<const std::byte> packet);
