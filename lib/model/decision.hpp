@@ -44,6 +44,7 @@ struct Alert {
   Timestamp keep_firing_since{};  // zero while the expression holds
   std::shared_ptr<const std::vector<RemedySpec>> remedy;  // null for a rule without one
   milliseconds interval{0};                               // of its group
+  std::string query{};                                    // the rule's expression, canonical text
 };
 
 // A change of an alert's state, made by rules.step().
