@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "base/reactor.hpp"
+
+namespace rdmend::daemon {
+
+// The daemon's one loop, on libev. Made, run and destroyed by one thread; only post() may come from others.
+class Loop : public Reactor {
+ public:
+  Loop();
+  ~Loop() override;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  Handle watch(int fd, Interest interest, std::function<void(Ready)> callback) override;
+  Handle after(milliseconds delay, std::function<void()> callback) override;
+  Handle every(milliseconds period, std::function<void()> callback) override;
+  void post(std::function<void()> task) override;
+  [[nodiscard]] Now now() const override;
+
+  // Calls back on the loop for each arrival of `signal` (arrivals may merge). A signal belongs to one loop of the process.
+  Handle on_signal(int signal, std::function<void()> callback);
+  // Turns until stop().
+  void run();
+  // Turns until `condition` holds (true), at most `bound`; for tests and an orderly end.
+  bool run_until(const std::function<bool()>& condition, milliseconds bound);
+  void stop();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rdmend::daemon
