@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -93,6 +95,7 @@ struct Config {
 };
 
 // Parses and validates; all faults at once. Usable only if `diagnostics` did not fail. `hostname` is the default instance.
+// Relative rule_files count from the directory of `file`.
 Config parse(const std::string& file, const std::string& text, const std::string& hostname, Diagnostics& diagnostics);
 
 // One row a key, in the file's order: the reference page and the "legal are" hints are made from it.
@@ -103,5 +106,9 @@ struct KeyRow {
   std::string_view help;
 };
 const std::vector<KeyRow>& keys();
+// The value of the key `path` in `config`, as it would be written; "" for an unknown one.
+std::string show(const Config& config, std::string_view path);
+// config/reference/config.md, from keys().
+std::string reference_page();
 
 }  // namespace rdmend::config

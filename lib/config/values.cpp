@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/values.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <re2/re2.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+
+#include "base/text.hpp"
+#include "base/unique_fd.hpp"
+
+namespace rdmend::config {
+namespace {
+
+constexpr std::string_view kListenHint = "write it like [::]:9879, 127.0.0.1:9879 or unix:/run/rdmend/http.sock";
+
+bool is_address(int family, const std::string& text) {
+  in6_addr room{};
+  return inet_pton(family, text.c_str(), &room) == 1;
+}
+
+std::optional<std::string> listen_fault(const std::string& text, Listen& out) {
+  out.text = text;
+  if (text.starts_with("unix:")) {
+    out.path = text.substr(5);
+    if (!out.path.starts_with('/')) return "the path of a unix socket must be absolute";
+    if (out.path.size() >= sizeof(sockaddr_un::sun_path)) return fmt::format("the path of a unix socket has at most {} bytes", sizeof(sockaddr_un::sun_path) - 1);
+    return std::nullopt;
+  }
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) return "the port is missing";
+  const std::string host = text.substr(0, colon);
+  const std::string port = text.substr(colon + 1);
+  const auto [end, fault] = std::from_chars(port.data(), port.data() + port.size(), out.port);
+  if (fault != std::errc{} || end != port.data() + port.size()) return fmt::format("'{}' is not a port (0 to 65535)", printable(port, 32));
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  out.host = bracketed ? host.substr(1, host.size() - 2) : host;
+  if (bracketed ? !is_address(AF_INET6, out.host) : !is_address(AF_INET, out.host))
+    return fmt::format("'{}' is not an IP address{}", printable(host, 64), is_address(AF_INET6, host) ? " (IPv6 stands in brackets)" : "");
+  return std::nullopt;
+}
+
+// A password of at most 4 KiB, without the newline that editors add.
+Result<std::string> read_password(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) return errno_error(path, errno);
+  std::array<char, 4097> buffer{};
+  const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+  if (got < 0) return errno_error(path, errno);
+  if (got > 4096) return Error{path + ": longer than 4096 bytes", 0};
+  std::string text(buffer.data(), static_cast<std::size_t>(got));
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+void read_basic_auth(yaml::Reader& reader, const yaml::Entry& entry, Alertmanager& out) {
+  BasicAuth auth;
+  bool have_password = false;
+  const auto second = [&](Position at) {
+    if (std::exchange(have_password, true)) reader.error(at, "both password and password_file are given", "give one of them");
+  };
+  reader.map(entry.value, "basic_auth",
+             {{"username", [&](const yaml::Entry& e) { auth.username = reader.text(e.value, "basic_auth.username").value_or(""); }},
+              {"password", [&](const yaml::Entry& e) {
+                 second(e.at);
+                 auth.password = reader.text(e.value, "basic_auth.password").value_or("");
+               }},
+              {"password_file", [&](const yaml::Entry& e) {
+                 second(e.at);
+                 const auto path = read_absolute_path(reader, e.value, "basic_auth.password_file");
+                 if (!path) return;
+                 auto password = read_password(*path);
+                 if (!password) return reader.error(e.value.at, "basic_auth.password_file: " + password.error().message);
+                 auth.password = std::move(*password);
+               }}});
+  if (auth.username.empty()) reader.error(entry.at, "basic_auth: username is missing");
+  if (!have_password) reader.error(entry.at, "basic_auth: password or password_file is missing");
+  out.basic_auth = std::move(auth);
+}
+
+void read_tls(yaml::Reader& reader, const yaml::Entry& entry, Alertmanager& out) {
+  const auto path_into = [&](std::string& field, std::string_view name) {
+    return [&reader, &field, name](const yaml::Entry& e) { field = read_absolute_path(reader, e.value, name).value_or(""); };
+  };
+  reader.map(entry.value, "tls",
+             {{"ca_file", path_into(out.ca_file, "tls.ca_file")},
+              {"cert_file", path_into(out.cert_file, "tls.cert_file")},
+              {"key_file", path_into(out.key_file, "tls.key_file")},
+              {"insecure_skip_verify", [&](const yaml::Entry& e) {
+                 out.insecure_skip_verify = reader.boolean(e.value, "tls.insecure_skip_verify").value_or(false);
+               }}});
+  if (out.cert_file.empty() != out.key_file.empty()) reader.error(entry.at, "tls: cert_file and key_file go together");
+}
+
+}  // namespace
+
+std::optional<Listen> read_listen(yaml::Reader& reader, const yaml::Node& node) {
+  if (node.kind == yaml::Node::Kind::map) {
+    reader.error(node.at, "listen: tls and basic_auth are not in this version", std::string(kListenHint));
+    return std::nullopt;
+  }
+  const auto text = reader.text(node, "listen");
+  if (!text) return std::nullopt;
+  Listen out;
+  if (const auto fault = listen_fault(*text, out)) {
+    reader.error(node.at, fmt::format("listen: '{}': {}", printable(*text, 120), *fault), std::string(kListenHint));
+    return std::nullopt;
+  }
+  return out;
+}
+
+std::optional<std::string> read_url(yaml::Reader& reader, const yaml::Node& node, std::string_view name) {
+  auto text = reader.text(node, name);
+  if (!text) return std::nullopt;
+  static const RE2 url(R"(https?://([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?(?:/[!-"$->@-~]*)?)");
+  std::string host, port;
+  const bool shaped = RE2::FullMatch(*text, url, &host, &port);
+  if (shaped && (port.empty() || std::stoi(port) <= 65535)) {
+    while (text->ends_with('/')) text->pop_back();
+    return text;
+  }
+  const bool credentials = text->find('@') != std::string::npos;
+  reader.error(node.at, fmt::format("{}: '{}' is not a URL of a server", name, printable(*text, 120)),
+               credentials ? "credentials stand in basic_auth, not in the URL" : "write it like http://host:9093 or https://host/path");
+  return std::nullopt;
+}
+
+std::optional<std::string> read_absolute_path(yaml::Reader& reader, const yaml::Node& node, std::string_view name) {
+  auto text = reader.text(node, name);
+  if (!text) return std::nullopt;
+  if (text->starts_with('/') && text->size() < 4096) return text;
+  reader.error(node.at, fmt::format("{}: '{}' is not an absolute path", name, printable(*text, 120)), "it must begin with '/'");
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> read_regexes(yaml::Reader& reader, const yaml::Node& node, std::string_view name) {
+  std::vector<std::string> out;
+  reader.list(node, name, [&](const yaml::Node& item) {
+    auto text = reader.text(item, name);
+    if (!text) return;
+    RE2::Options options;
+    options.set_log_errors(false);
+    options.set_max_mem(1 << 20);
+    const RE2 regex(*text, options);
+    if (!regex.ok()) return reader.error(item.at, fmt::format("{}: '{}' is not a regular expression: {}", name, printable(*text, 120), regex.error()),
+                                         "RE2's syntax, matched against the whole name: mlx5_.*");
+    out.push_back(std::move(*text));
+  });
+  return out;
+}
+
+std::optional<std::vector<std::string>> read_globs(yaml::Reader& reader, const yaml::Node& node, std::string_view name) {
+  std::vector<std::string> out;
+  const auto slash = reader.file().rfind('/');
+  const std::string directory = slash == std::string::npos ? "" : reader.file().substr(0, slash + 1);
+  reader.list(node, name, [&](const yaml::Node& item) {
+    auto text = reader.text(item, name);
+    if (!text) return;
+    const auto open = text->rfind('[');
+    if (text->empty() || (open != std::string::npos && text->find(']', open + 2) == std::string::npos))
+      return reader.error(item.at, fmt::format("{}: '{}' is not a file pattern", name, printable(*text, 120)), "write it like /etc/rdmend/rules.d/*.yaml");
+    out.push_back(text->starts_with('/') ? *text : directory + *text);
+  });
+  return out;
+}
+
+std::optional<std::string> read_word(yaml::Reader& reader, const yaml::Node& node, std::string_view name,
+                                     std::span<const std::string_view> legal) {
+  auto text = reader.text(node, name);
+  if (!text) return std::nullopt;
+  for (const auto word : legal)
+    if (word == *text) return text;
+  reader.error(node.at, fmt::format("{}: '{}' is not known", name, printable(*text, 64)), did_you_mean(*text, legal));
+  return std::nullopt;
+}
+
+Labels read_labels(yaml::Reader& reader, const yaml::Node& node, std::string_view name, Labels defaults) {
+  static const RE2 legal("[a-zA-Z_][a-zA-Z0-9_]*");
+  reader.each(node, name, [&](const yaml::Entry& entry) {
+    if (!RE2::FullMatch(entry.key, legal) || entry.key == kMetricName)
+      return reader.error(entry.at, fmt::format("{}: '{}' is not a label name", name, printable(entry.key, 64)),
+                          "letters, digits and '_', not beginning with a digit");
+    if (const auto value = reader.text(entry.value, fmt::format("{}.{}", name, entry.key))) defaults.set(entry.key, *value);
+  });
+  return defaults;
+}
+
+std::optional<Alertmanager> read_alertmanager(yaml::Reader& reader, const yaml::Node& node) {
+  Alertmanager out;
+  bool have_url = false;
+  reader.map(node, "alertmanagers",
+             {{"url", [&](const yaml::Entry& e) {
+                 have_url = true;
+                 out.url = read_url(reader, e.value, "alertmanagers.url").value_or("");
+               }},
+              {"timeout", [&](const yaml::Entry& e) {
+                 out.timeout = reader.duration(e.value, "alertmanagers.timeout", milliseconds{100}, std::chrono::minutes{5}).value_or(out.timeout);
+               }},
+              {"basic_auth", [&](const yaml::Entry& e) { read_basic_auth(reader, e, out); }},
+              {"tls", [&](const yaml::Entry& e) { read_tls(reader, e, out); }}});
+  if (node.kind == yaml::Node::Kind::map && !have_url) reader.error(node.at, "alertmanagers: url is missing");
+  return out;
+}
+
+}  // namespace rdmend::config
