@@ -20,13 +20,16 @@ namespace rdmend::journal {
 class Journal {
  public:
   static constexpr std::size_t kMostEntries = 100'000;
-  static constexpr std::size_t kRecent = 1'000;  // entries that are kept in memory for the API
+  static constexpr std::size_t kRecent = 1'000;  // entries that are kept in memory, for the API and while a disk fails
+  static constexpr std::size_t kMostText = 8'192;  // bytes of a reason or a figure
 
   // Opens (creating) `directory`/rdmend.db. A broken file is set aside as rdmend.db.broken-N and said so.
   Journal(Reactor& reactor, const std::string& directory);
   ~Journal();
 
-  // Gives the entry its id and hands it to the worker. Returns the id.
+  // An id of the entries' own rising sequence, for an action that its entries will name.
+  std::uint64_t reserve_id();
+  // Gives the entry its id and hands it to the worker. Returns the id. Texts longer than kMostText are cut.
   std::uint64_t append(JournalEntry entry);
   // Replaces document `name`; `written` runs on the loop once it is durable (true), or could not be made so (false).
   void put(const std::string& name, std::string text, std::function<void(bool durable)> written = {});
