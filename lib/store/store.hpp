@@ -44,12 +44,18 @@ struct Limits {
 struct Stats {
   std::size_t series = 0;
   std::size_t points = 0;
-  std::size_t bytes = 0;            // what the store holds, counted
-  std::uint64_t evicted_points = 0;  // dropped before their time, to stay under max_bytes
-  std::uint64_t rejected_points = 0;  // out of order
+  std::size_t bytes = 0;              // what the store holds, counted
+  std::uint64_t evicted_points = 0;   // dropped before their time, to stay under max_bytes: the oldest of the largest series
+  std::uint64_t rejected_points = 0;  // out of order, taken back by the clock, or of a label set beyond kMostLabelBytes
 };
 
+inline constexpr std::size_t kMostLabelBytes = 16U * 1024;  // of one series' names and values
+
 // The recent past of every series, in bounded memory. One thread: the loop's.
+//
+// When the wall clock steps back by no more than the retention, points are rejected until it has caught up, so that no
+// series ever runs backwards. When it steps back further, waiting would take too long: the series starts anew with the first
+// point that is more than the retention before its last, and expire() forgets what lies further in the future than that.
 class Store {
  public:
   explicit Store(Limits limits);
@@ -62,13 +68,14 @@ class Store {
   void ingest(const Batch& batch);
   // Appends one point. A point not later than its series' last replaces it when the times are equal, else is rejected.
   void append(const Labels& labels, Timestamp at, double value);
-  // Series that match all `matchers` and have a point in (from, to], those points oldest first. Spans live until the callback returns.
+  // Series that match all `matchers` and have a point in (from, to], in label order; those points oldest first. Labels and
+  // spans live until the store next changes.
   using Visitor = std::function<void(const Labels& labels, std::span<const Point> points)>;
   void select(std::span<const Matcher> matchers, Timestamp from, Timestamp to, const Visitor& visit) const;
   // The last value of every series that is not stale and not older than `look_back` at `at`, in label order.
   using LatestVisitor = std::function<void(const Labels& labels, const Point& last)>;
   void latest(Timestamp at, milliseconds look_back, const LatestVisitor& visit) const;
-  // Forgets points older than the retention and series that have none left.
+  // Forgets points further than the retention from `now`, before or after it, and series that have none left.
   void expire(Timestamp now);
   [[nodiscard]] Stats stats() const;
 
