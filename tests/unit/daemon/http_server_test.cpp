@@ -11,6 +11,7 @@
 
 #include "rdmend/loop.hpp"
 #include "support/raw_client.hpp"
+#include "support/until.hpp"
 
 using namespace rdmend;
 using namespace rdmend::daemon;
@@ -55,7 +56,7 @@ struct Bench {
     else
       answer({200, "hello " + request.path + "\n", "text/plain"});
   }
-  bool until(const std::function<bool()>& condition, milliseconds bound = 10s) { return loop.run_until(condition, bound); }
+  bool until(const std::function<bool()>& condition, milliseconds bound = 10s) { return test::until(loop, condition, bound); }
   // A well-behaved client gets its answer.
   bool serves() {
     auto client = RawClient::tcp(port);
