@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/counter_dir.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rdmend::sources {
+namespace {
+
+constexpr std::string_view kLifespan = "lifespan";  // how long the kernel answers from its cache: a setting, not a counter
+constexpr milliseconds kLongestLifespan{10'000};    // the kernel's own limit
+
+// mlx5's cache is refreshed by its first counter only, and then holds for all: that one goes first (FACTS B.1).
+constexpr std::string_view kRefresher = "rx_write_requests";
+
+}  // namespace
+
+void CounterDir::relist(int at, Instant now) {
+  next_list_ = now + kRelist;
+  auto dir = open_dir(at, path_);
+  if (!dir) {
+    dir_.reset();
+    files_.clear();
+    return;
+  }
+  auto names = list_dir(dir->get(), ".");
+  if (!names) return;
+  dir_ = std::move(*dir);
+  lifespan_ = milliseconds{0};
+  std::vector<File> files;
+  for (auto& name : *names) {
+    if (name == kLifespan) {
+      if (const auto text = read_file(dir_.get(), name))
+        lifespan_ = std::min(milliseconds{static_cast<std::int64_t>(parse_number(*text).value_or(0) & 0xffffU)}, kLongestLifespan);
+      continue;
+    }
+    const auto known = std::find_if(files_.begin(), files_.end(), [&](const File& f) { return f.name == name; });
+    if (known != files_.end())
+      files.push_back(std::move(*known));
+    else
+      files.push_back({KeptFile(name), name, {}});
+  }
+  std::stable_partition(files.begin(), files.end(), [](const File& f) { return f.name == kRefresher; });
+  files_ = std::move(files);
+}
+
+CounterReading CounterDir::read(int at, Instant now) {
+  CounterReading reading;
+  const bool first = next_list_ == Instant{};
+  if (!first && now - last_read_ < lifespan_) {
+    reading.skipped = true;
+    return reading;
+  }
+  if (first || now >= next_list_) relist(at, now);
+  last_read_ = now;
+  bool vanished = false;
+  for (auto& file : files_) {
+    if (now < file.ask_again) continue;
+    const auto text = file.file.read(dir_.get());
+    if (!text) {
+      const int error = text.error().code;
+      if (error == EINVAL || error == EOPNOTSUPP) file.ask_again = now + kBackOff;
+      if (error == ENOENT || error == ENODEV) vanished = true;
+      reading.faults.push_back({file.name, error});
+    } else if (const auto value = parse_number(*text)) {
+      reading.values.emplace_back(file.name, *value);
+    } else if (text->starts_with("N/A")) {
+      file.ask_again = now + kBackOff;  // "N/A (no PMA)": not supported, not an error
+    } else {
+      reading.faults.push_back({file.name, EBADMSG});
+    }
+  }
+  if (vanished) next_list_ = now;  // the directory was made anew (a driver reload): look again next time
+  return reading;
+}
+
+}  // namespace rdmend::sources

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/counter_tracker.hpp"
+
+namespace rdmend::sources {
+namespace {
+
+Source width_source(CounterSet set) {
+  switch (set) {
+    case CounterSet::hardware: return Source::hw_counters;
+    case CounterSet::pma: return Source::counters;
+    case CounterSet::ethtool: return Source::ethtool;
+    case CounterSet::netdev: return Source::netdev;
+  }
+  return Source::hw_counters;
+}
+
+}  // namespace
+
+Step counter_step(const Width& width, std::uint64_t before, std::uint64_t now) {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 31U;
+  if (now >= before) return {false, now - before};
+  if (width.bits == 32 && !width.saturates && before > kHalf) {
+    // 32 bit arithmetic: what the driver adds to the register (mlx5's sums over counter sets) does not disturb the remainder.
+    const std::uint64_t grown = (now - before) & 0xffff'ffffU;
+    if (grown < kHalf) return {false, grown};
+  }
+  return {true, 0};
+}
+
+std::vector<std::string> CounterTracker::ingest(CounterSet set, const CounterReading& reading) {
+  std::vector<std::string> resets;
+  if (reading.skipped) return resets;
+  auto& counters = sets_[static_cast<std::size_t>(set)];
+  for (auto& [name, counter] : counters) counter.present = counter.failed = false;
+  for (const auto& [name, value] : reading.values) {
+    const auto known = counters.find(name);
+    if (known == counters.end()) {
+      if (counters.size() >= kMost) continue;
+      Counter counter{.width = counter_width(driver_, width_source(set), name), .gauge = is_gauge(driver_, name)};
+      counter.present = true;
+      counter.raw = counter.total = value;
+      counters.emplace(name, counter);
+      continue;
+    }
+    Counter& counter = known->second;
+    counter.present = true;
+    if (counter.gauge) {
+      counter.raw = counter.total = value;
+      continue;
+    }
+    const auto step = counter_step(counter.width, counter.raw, value);
+    if (step.reset) {
+      resets.push_back(name);
+      counter.lost += counter.total;
+    }
+    counter.total = step.reset ? value : counter.total + step.grown;
+    counter.raw = value;
+  }
+  for (const auto& fault : reading.faults)
+    if (const auto known = counters.find(fault.name); known != counters.end()) known->second.failed = true;
+  return resets;
+}
+
+const Counter* CounterTracker::find(CounterSet set, const std::string& name) const {
+  const auto& counters = of(set);
+  const auto known = counters.find(name);
+  return known == counters.end() ? nullptr : &known->second;
+}
+
+}  // namespace rdmend::sources

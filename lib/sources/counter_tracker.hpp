@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sources/counter_dir.hpp"
+#include "sources/drivers.hpp"
+
+namespace rdmend::sources {
+
+// One raw counter, unwrapped.
+struct Counter {
+  Width width;
+  bool gauge = false;
+  bool present = false;        // the last reading of its set gave it a value
+  bool failed = false;         // the last reading of its set could not read it
+  std::uint64_t raw = 0;
+  std::uint64_t total = 0;     // 64 bit, whatever the hardware's width; falls at a reset only
+  std::uint64_t lost = 0;      // what resets took from it: total + lost never falls (for sums, which one member's reset must not bring down)
+  [[nodiscard]] bool saturated() const { return width.saturates && raw == width.largest(); }
+};
+
+// Where a set of counters comes from: hw counters have one history, whether netlink or sysfs brought them.
+enum class CounterSet { hardware, pma, ethtool, netdev };
+
+// The counters of one port, or of one device.
+class CounterTracker {
+ public:
+  void set_driver(Driver driver) { driver_ = driver; }
+  // Takes in a reading of `set`; returns the names of the counters that were reset since the last.
+  std::vector<std::string> ingest(CounterSet set, const CounterReading& reading);
+  [[nodiscard]] const Counter* find(CounterSet set, const std::string& name) const;
+  [[nodiscard]] const std::map<std::string, Counter>& of(CounterSet set) const { return sets_[static_cast<std::size_t>(set)]; }
+
+  static constexpr std::size_t kMost = 8192;  // counters of one set
+
+ private:
+  Driver driver_ = Driver::unknown;
+  std::map<std::string, Counter> sets_[4];
+};
+
+// The step from `before` to `now` of a counter of that width: a wrap only if the counter wraps, stood above 2^31 and has
+// moved on by less than 2^31; a fall that is none is a reset.
+struct Step {
+  bool reset = false;
+  std::uint64_t grown = 0;  // not after a reset
+};
+Step counter_step(const Width& width, std::uint64_t before, std::uint64_t now);
+
+}  // namespace rdmend::sources

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/device.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/log.hpp"
+#include "verbs/event_names.hpp"
+
+namespace rdmend::sources {
+namespace {
+
+constexpr std::size_t kMostUrgentReads = 4;  // that wait; an event that comes then is served by one of these
+
+std::vector<std::string> port_numbers(std::uint32_t ports) {
+  std::vector<std::string> numbers;
+  for (std::uint32_t port = 1; port <= std::min(ports, 256U); ++port) numbers.push_back(std::to_string(port));
+  return numbers;
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < 5; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
+}
+
+}  // namespace
+
+Device::Device(Reactor& reactor, const Options& options, const Sinks& sinks, FoundDevice found)
+    : reactor_(reactor),
+      options_(options),
+      sinks_(sinks),
+      found_(std::move(found)),
+      series_(found_.name),
+      reader_(std::make_shared<DeviceReader>(options.sysfs, found_, options.live)),
+      worker_(reactor, "read " + found_.name),
+      qp_series_(found_.name),
+      events_(reactor, found_.name, port_numbers(found_.ports), [this](const auto& events) { on_events(events); }) {
+  if (options.live && found_.index) {
+    qp_reader_ = std::make_shared<QpReader>(*found_.index, found_.name, options.proc, options.qp_cap);
+    qp_worker_ = std::make_unique<Worker>(reactor, "qps " + found_.name);
+  }
+  if (options.live) events_.start();
+  tick();
+}
+
+void Device::emit(const std::string& scope, std::vector<Sample> samples, bool urgent) {
+  scopes_.insert(scope);
+  sinks_.batch({.scope = scope, .at = reactor_.now().wall, .samples = std::move(samples), .last = false, .urgent = urgent});
+}
+
+void Device::end_scope(const std::string& scope) {
+  if (scopes_.erase(scope) > 0) sinks_.batch({.scope = scope, .at = reactor_.now().wall, .samples = {}, .last = true});
+}
+
+void Device::emit_device() { emit("device/" + found_.name, series_.honesty(stale_)); }
+
+void Device::tell(std::string port, std::string kind, std::string detail) {
+  sinks_.event({.at = reactor_.now().wall, .device = found_.name, .port = std::move(port), .kind = std::move(kind), .detail = std::move(detail)});
+}
+
+void Device::tick() {
+  read_now();
+  if (const auto* counts = events_.counts()) emit("events/" + found_.name, counts->samples());
+  if (stale_) emit_device();
+  if (qp_worker_ && !dumping_ && reactor_.now().mono >= next_dump_) dump_now();
+}
+
+void Device::read_now() {
+  if (reading_) return;
+  const auto now = reactor_.now().mono;
+  const ReadPlan plan{.now = now, .identity = now >= next_look_, .hw = true, .counters = now >= next_counters_};
+  reading_ = worker_.submit([this, reader = reader_, plan]() -> std::function<void()> {
+    auto reading = std::make_shared<DeviceReading>(reader->read(plan));
+    return [this, reading] { on_reading(std::move(*reading)); };
+  });
+  if (!reading_) return;
+  if (plan.identity) next_look_ = now + kRelook;
+  if (plan.counters) next_counters_ = now + options_.counters_interval;
+  deadline_ = reactor_.after(options_.deadline, [this] { on_late(); });
+}
+
+void Device::on_late() {
+  if (!stale_) log::warning("sources", "device does not answer within the deadline: its series end", {{"device", found_.name}});
+  stale_ = true;
+  series_.count_error("", "device", ETIMEDOUT);
+  // Events and queue pairs come another way and go on.
+  for (const auto& scope : std::set(scopes_))
+    if (!scope.starts_with("events/") && !scope.starts_with("qps/") && !scope.starts_with("device/")) end_scope(scope);
+  emit_device();
+}
+
+void Device::on_reading(DeviceReading reading) {
+  reading_ = false;
+  deadline_.reset();
+  if (stale_) log::info("sources", "device answers again", {{"device", found_.name}});
+  stale_ = false;
+  auto made = series_.take(reading);
+  for (auto& scope : made.scopes) emit(scope.name, std::move(scope.samples));
+  for (const auto& scope : made.gone) end_scope(scope);
+  for (const auto& reset : made.resets) tell(reset.port, "counter_reset", some_of(reset.counters));
+  emit_device();
+}
+
+void Device::on_events(const std::vector<verbs::AsyncEvent>& events) {
+  // The count goes out at once, on this wake-up; what the port's state has become is read behind it.
+  emit("events/" + found_.name, events_.counts()->samples(), true);
+  std::set<std::string> ports;
+  for (const auto& event : events) {
+    const auto port = event.port == 0 ? std::string() : std::to_string(event.port);
+    if (!port.empty()) ports.insert(port);
+    const auto name = verbs::event_name(event.type);
+    tell(port, std::string(name), name == "unknown" ? "event number " + std::to_string(event.type) : "");
+  }
+  for (const auto& port : ports) read_port_now(port);
+}
+
+void Device::read_port_now(const std::string& port) {
+  if (urgent_reads_ >= kMostUrgentReads) return;
+  const ReadPlan plan{.now = reactor_.now().mono, .only_port = port};
+  const bool taken = worker_.submit([this, reader = reader_, plan]() -> std::function<void()> {
+    auto reading = std::make_shared<DeviceReading>(reader->read(plan));
+    return [this, reading] {
+      --urgent_reads_;
+      for (const auto& read : reading->ports) {
+        auto scope = series_.attributes(read);
+        emit(scope.name, std::move(scope.samples), true);
+      }
+    };
+  });
+  if (taken) ++urgent_reads_;
+}
+
+void Device::request_dump() {
+  if (qp_worker_ && !dumping_) dump_now();
+}
+
+void Device::dump_now() {
+  next_dump_ = reactor_.now().mono + options_.qp_interval;
+  dumping_ = qp_worker_->submit([this, reader = qp_reader_, cap = options_.qp_cap]() -> std::function<void()> {
+    reader->set_cap(cap);
+    auto reading = std::make_shared<QpReading>(reader->read());
+    return [this, reading] { on_dump(std::move(*reading)); };
+  });
+  if (dumping_) dump_deadline_ = reactor_.after(kDumpDeadline, [this] { on_dump_late(); });
+}
+
+void Device::on_dump_late() {
+  series_.count_error("", "qps", ETIMEDOUT);
+  end_scope("qps/" + found_.name);
+  log::warning("sources", "the list of queue pairs does not come: its series end", {{"device", found_.name}});
+}
+
+void Device::on_dump(QpReading reading) {
+  dumping_ = false;
+  dump_deadline_.reset();
+  if (reading.error != 0) series_.count_error("", "qps", reading.error);
+  if (reading.error == ENODEV) return;  // on its way out: the uevent says the rest
+  const auto now = reactor_.now().wall;
+  emit("qps/" + found_.name, qp_series_.step(reading, now, options_.qp_interval));
+  latest_dump_ = QpDump{.device = found_.name, .at = now, .qps = std::move(reading.qps), .truncated = reading.truncated};
+  sinks_.qps(*latest_dump_);
+}
+
+void Device::reconfigure(const Options& options) {
+  options_ = options;
+  const auto now = reactor_.now().mono;
+  next_counters_ = std::min(next_counters_, now + options.counters_interval);
+  next_dump_ = std::min(next_dump_, now + options.qp_interval);
+}
+
+void Device::end(std::function<void()> closed) {
+  for (const auto& scope : std::set(scopes_)) end_scope(scope);
+  deadline_.reset();
+  dump_deadline_.reset();
+  events_.end(std::move(closed));
+}
+
+DeviceStatus Device::status() const {
+  const auto& identity = series_.identity();
+  DeviceStatus status{.name = found_.name,
+                      .driver = std::string(driver_name(identity.driver)),
+                      .node_guid = identity.node_guid.empty() ? found_.node_guid : identity.node_guid,
+                      .firmware = identity.firmware.empty() ? found_.firmware : identity.firmware,
+                      .index = found_.index.value_or(0),
+                      .stale = stale_,
+                      .ports = identity.ports};
+  if (status.ports.empty()) status.ports = port_numbers(found_.ports);
+  return status;
+}
+
+}  // namespace rdmend::sources

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/sample.hpp"
+#include "sources/counter_tracker.hpp"
+#include "sources/device_reader.hpp"
+#include "sources/normalise.hpp"
+
+namespace rdmend::sources {
+
+// Turns readings of one device into samples. It keeps the counters' history and the counts of what went wrong.
+class DeviceSeries {
+ public:
+  explicit DeviceSeries(std::string device);
+
+  struct Scope {
+    std::string name;
+    std::vector<Sample> samples;
+  };
+  struct Reset {
+    std::string port;
+    std::vector<std::string> counters;
+  };
+  struct Made {
+    std::vector<Scope> scopes;
+    std::vector<std::string> gone;  // scopes of ports that the device has no more
+    std::vector<Reset> resets;
+  };
+  Made take(const DeviceReading& reading);
+  // The scope of one port's attributes alone, from a reading of that port.
+  Scope attributes(const PortReading& reading);
+  void count_error(const std::string& port, const std::string& name, int error);
+  // rdma_device_stale, rdma_read_errors_total, rdma_counters_resets_total.
+  [[nodiscard]] std::vector<Sample> honesty(bool stale) const;
+
+  [[nodiscard]] const Identity& identity() const { return identity_; }
+
+  static constexpr std::size_t kMostErrors = 4096;  // series of read errors
+
+ private:
+  struct Port {
+    CounterTracker counters;
+    std::optional<Normaliser> normaliser;
+    std::string link_layer;
+    std::uint64_t resets = 0;
+  };
+  struct ErrorKey {
+    std::string port, name;
+    int error;
+    auto operator<=>(const ErrorKey&) const = default;
+  };
+  void adopt(const Identity& identity, Made& made);
+  void take_port(const PortReading& reading, Made& made);
+  void take_device(const CounterReading& reading, Made& made);
+  void ingest(Port& into, const std::string& port, CounterSet set, const CounterReading& reading, Made& made);
+  [[nodiscard]] Labels labels(std::string_view metric, const std::string& port) const;
+  void add_raw(const Port& from, const std::string& port, CounterSet set, std::string_view source, std::vector<Sample>& into) const;
+  void add_signals(Port& from, const std::string& port, CounterSet set, std::vector<Sample>& into);
+
+  std::string device_;
+  Identity identity_;
+  std::map<std::string, Port> ports_;  // "" is the device itself
+  std::map<ErrorKey, std::uint64_t> errors_;
+};
+
+}  // namespace rdmend::sources

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/host.hpp"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <set>
+
+#include "base/log.hpp"
+#include "base/worker.hpp"
+#include "sources/device.hpp"
+#include "sources/uevents.hpp"
+
+namespace rdmend::sources {
+namespace {
+
+constexpr auto kRescan = std::chrono::seconds{10};  // all there is without uevents; with them, a net below them
+
+// Which devices are wanted, by name.
+class Choice {
+ public:
+  explicit Choice(const Options& options) {
+    for (const auto& text : options.include) add(include_, text);
+    for (const auto& text : options.exclude) add(exclude_, text);
+  }
+  [[nodiscard]] bool wants(const std::string& name) const { return any(include_, name) && !any(exclude_, name); }
+
+ private:
+  using Patterns = std::vector<std::unique_ptr<RE2>>;
+  static void add(Patterns& to, const std::string& text) {
+    to.push_back(std::make_unique<RE2>(text, RE2::Quiet));
+    if (to.back()->ok()) return;
+    log::error("sources", "not a regular expression: no device matches it", {{"pattern", text}, {"error", to.back()->error()}});
+    to.pop_back();
+  }
+  static bool any(const Patterns& patterns, const std::string& name) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) { return RE2::FullMatch(name, *pattern); });
+  }
+  Patterns include_, exclude_;
+};
+
+}  // namespace
+
+struct Host::State {
+  State(Reactor& r, Options o, Sinks s) : reactor(r), options(std::move(o)), sinks(std::move(s)), choice(options), finder(std::make_shared<Finder>(options.sysfs, options.live)) {}
+
+  void start() {
+    find_worker = std::make_unique<Worker>(reactor, "find devices");
+    if (options.live) listen();
+    scan();
+    set_timers();
+  }
+  void set_timers() {
+    tick = reactor.every(options.interval, [this] {
+      for (auto& [name, device] : devices) device->tick();
+    });
+    rescan = reactor.every(kRescan, [this] { scan(); });
+  }
+  void listen() {
+    auto opened = UeventListener::open(reactor, [this](const Uevent& event) { on_uevent(event); }, [this] { scan(); });
+    if (opened)
+      uevents.emplace(std::move(*opened));
+    else
+      log::warning("sources", "no uevents: devices that come and go are seen every 10 s", {{"error", opened.error().message}});
+  }
+  void on_uevent(const Uevent& event);
+  void scan();
+  void on_found(Findings findings);
+  void add(FoundDevice found);
+  void remove(const std::string& name);
+  void tell(const std::string& device, std::string kind, std::string detail) const {
+    sinks.event({.at = reactor.now().wall, .device = device, .port = "", .kind = std::move(kind), .detail = std::move(detail)});
+  }
+  void sweep_up();
+  void say_once(const Findings& findings);
+
+  Reactor& reactor;
+  Options options;
+  Sinks sinks;
+  Choice choice;
+  std::shared_ptr<Finder> finder;
+  std::unique_ptr<Worker> find_worker;
+  std::optional<UeventListener> uevents;
+  std::map<std::string, std::unique_ptr<Device>> devices;
+  std::list<std::unique_ptr<Device>> leaving;  // their contexts are being closed
+  std::set<const Device*> closed;              // of these, those that can be destroyed
+  Reactor::Handle tick, rescan, sweep;
+  bool scanning = false, scan_again = false;
+  bool said_none = false, said_exclusive = false;
+};
+
+void Host::State::on_uevent(const Uevent& event) {
+  if (event.subsystem == "infiniband_verbs") {
+    for (auto& [name, device] : devices) {
+      // First of all: whoever deletes the device waits until we have let go of it.
+      if (event.action == "remove") device->uverbs_removed(event.name);
+      if (event.action == "add") device->uverbs_added();
+    }
+    return;
+  }
+  if (event.subsystem != "infiniband") return;
+  if (event.action == "remove" && devices.contains(event.name)) {
+    remove(event.name);
+    tell(event.name, "device_removed", "");
+  }
+  scan();
+}
+
+void Host::State::scan() {
+  if (scanning) {
+    scan_again = true;  // what is being read may be older than what we were told
+    return;
+  }
+  scan_again = false;
+  scanning = find_worker->submit([this, finder = finder]() -> std::function<void()> {
+    auto findings = std::make_shared<Findings>(finder->find());
+    return [this, findings] {
+      scanning = false;
+      if (scan_again)
+        scan();
+      else
+        on_found(std::move(*findings));
+    };
+  });
+}
+
+void Host::State::say_once(const Findings& findings) {
+  if (findings.devices.empty() && !said_none) log::info("sources", "no RDMA device here yet; one that comes will be watched", {{"looked_in", options.sysfs + "/class/infiniband"}});
+  said_none = findings.devices.empty();
+  const bool exclusive = findings.shared_netns == false;
+  if (exclusive && !said_exclusive)
+    log::warning("sources", "RDMA devices belong to one network namespace each (rdma system netns exclusive): those moved to another one are not seen from here");
+  said_exclusive = exclusive;
+}
+
+void Host::State::on_found(Findings findings) {
+  say_once(findings);
+  std::erase_if(findings.devices, [&](const FoundDevice& found) { return !choice.wants(found.name); });
+  std::vector<std::string> gone;
+  std::vector<std::pair<std::string, std::string>> renamed;
+  for (const auto& [name, device] : devices) {
+    const auto& known = device->found();
+    const auto same = [&](const FoundDevice& found) { return found.name == known.name && found.index == known.index; };
+    if (std::any_of(findings.devices.begin(), findings.devices.end(), same)) continue;
+    const auto moved = std::find_if(findings.devices.begin(), findings.devices.end(), [&](const FoundDevice& found) { return known.index && found.index == known.index; });
+    if (moved != findings.devices.end()) renamed.emplace_back(name, moved->name);
+    gone.push_back(name);
+  }
+  for (const auto& name : gone) {
+    remove(name);
+    const auto to = std::find_if(renamed.begin(), renamed.end(), [&](const auto& pair) { return pair.first == name; });
+    if (to == renamed.end())
+      tell(name, "device_removed", "");
+    else
+      tell(to->second, "device_renamed", "was " + name);
+  }
+  for (auto& found : findings.devices) {
+    if (devices.contains(found.name)) continue;
+    const bool is_new = std::none_of(renamed.begin(), renamed.end(), [&](const auto& pair) { return pair.second == found.name; });
+    const auto name = found.name;
+    add(std::move(found));
+    if (is_new) tell(name, "device_added", "");
+  }
+}
+
+void Host::State::add(FoundDevice found) {
+  const auto name = found.name;
+  log::info("sources", "watching device", {{"device", name}});
+  devices.emplace(name, std::make_unique<Device>(reactor, options, sinks, std::move(found)));
+}
+
+void Host::State::sweep_up() {
+  sweep.reset();
+  leaving.remove_if([this](const auto& device) { return closed.contains(device.get()); });
+  closed.clear();
+}
+
+void Host::State::remove(const std::string& name) {
+  const auto known = devices.find(name);
+  if (known == devices.end()) return;
+  log::info("sources", "device has gone", {{"device", name}});
+  leaving.push_back(std::move(known->second));
+  devices.erase(known);
+  // Not destroyed before its context is closed: a queue that is dropped closes nothing.
+  Device* const device = leaving.back().get();
+  device->end([this, device] {
+    closed.insert(device);
+    if (!sweep) sweep = reactor.after(milliseconds{0}, [this] { sweep_up(); });
+  });
+}
+
+Host::Host(Reactor& reactor, Options options, Sinks sinks) : state_(std::make_unique<State>(reactor, std::move(options), std::move(sinks))) {}
+Host::~Host() = default;
+
+void Host::start() { state_->start(); }
+
+void Host::reconfigure(Options options) {
+  // Where it is read from is fixed at the start.
+  options.sysfs = state_->options.sysfs;
+  options.proc = state_->options.proc;
+  options.live = state_->options.live;
+  state_->options = std::move(options);
+  state_->choice = Choice(state_->options);
+  std::vector<std::string> unwanted;
+  for (auto& [name, device] : state_->devices) {
+    device->reconfigure(state_->options);
+    if (!state_->choice.wants(name)) unwanted.push_back(name);
+  }
+  for (const auto& name : unwanted) state_->remove(name);
+  if (!state_->find_worker) return;
+  state_->set_timers();
+  state_->scan();
+}
+
+void Host::request_qp_dump(const std::string& device) {
+  if (const auto known = state_->devices.find(device); known != state_->devices.end()) known->second->request_dump();
+}
+
+std::vector<DeviceStatus> Host::devices() const {
+  std::vector<DeviceStatus> all;
+  for (const auto& [name, device] : state_->devices) all.push_back(device->status());
+  return all;
+}
+
+std::vector<QpDump> Host::qps() const {
+  std::vector<QpDump> all;
+  for (const auto& [name, device] : state_->devices)
+    if (const auto& dump = device->latest_dump()) all.push_back(*dump);
+  return all;
+}
+
+}  // namespace rdmend::sources

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/signal_table.hpp"
+
+#include <array>
+
+namespace rdmend::sources {
+namespace {
+
+using enum Driver;
+constexpr Driver kAny = unknown;
+
+constexpr auto kTable = std::to_array<SignalRow>({
+    {"rdma_packets_sent_total", kAny, "c:port_xmit_packets"},
+    {"rdma_packets_sent_total", mlx5, "c:port_xmit_packets | e:tx_vport_rdma_unicast_packets | h:rdma_tx_packets"},
+    {"rdma_packets_sent_total", bnxt_re, "h:tx_pkts | h:tx_roce_only_pkts"},
+    {"rdma_packets_sent_total", irdma, "h:ip4OutPkts + h:ip6OutPkts | h:TxUDP"},
+    {"rdma_packets_sent_total", rxe, "h:sent_pkts"},
+    {"rdma_packets_sent_total", mana, "h:tx_packets"},
+    {"rdma_packets_sent_total", efa, "h:tx_pkts"},
+    {"rdma_packets_sent_total", hns, "h:tx_pkt"},
+    {"rdma_packets_sent_total", erdma, "h:tx_packets_cnt"},
+
+    {"rdma_packets_received_total", kAny, "c:port_rcv_packets"},
+    {"rdma_packets_received_total", mlx5, "c:port_rcv_packets | e:rx_vport_rdma_unicast_packets | h:rdma_rx_packets"},
+    {"rdma_packets_received_total", bnxt_re, "h:rx_pkts | h:rx_roce_only_pkts | h:rx_roce_good_pkts"},
+    {"rdma_packets_received_total", irdma, "h:ip4InPkts + h:ip6InPkts | h:RxUDP"},
+    {"rdma_packets_received_total", rxe, "h:rcvd_pkts"},
+    {"rdma_packets_received_total", mana, "h:rx_packets"},
+    {"rdma_packets_received_total", efa, "h:rx_pkts"},
+    {"rdma_packets_received_total", hns, "h:rx_pkt"},
+    {"rdma_packets_received_total", erdma, "h:rx_packets_cnt"},
+
+    // counters/ counts words of 4 bytes.
+    {"rdma_bytes_sent_total", kAny, "c:port_xmit_data*4"},
+    {"rdma_bytes_sent_total", mlx5, "c:port_xmit_data*4 | e:tx_vport_rdma_unicast_bytes | h:rdma_tx_bytes"},
+    {"rdma_bytes_sent_total", bnxt_re, "h:tx_bytes"},
+    {"rdma_bytes_sent_total", irdma, "h:ip4OutOctets + h:ip6OutOctets"},
+    {"rdma_bytes_sent_total", mana, "h:tx_bytes"},
+    {"rdma_bytes_sent_total", efa, "h:tx_bytes"},
+    {"rdma_bytes_sent_total", erdma, "h:tx_bytes_cnt"},
+
+    {"rdma_bytes_received_total", kAny, "c:port_rcv_data*4"},
+    {"rdma_bytes_received_total", mlx5, "c:port_rcv_data*4 | e:rx_vport_rdma_unicast_bytes | h:rdma_rx_bytes"},
+    {"rdma_bytes_received_total", bnxt_re, "h:rx_bytes"},
+    {"rdma_bytes_received_total", irdma, "h:ip4InOctets + h:ip6InOctets"},
+    {"rdma_bytes_received_total", mana, "h:rx_bytes"},
+    {"rdma_bytes_received_total", efa, "h:rx_bytes"},
+    {"rdma_bytes_received_total", erdma, "h:rx_bytes_cnt"},
+
+    // The requester's view: the peer was not ready.
+    {"rdma_rnr_naks_received_total", mlx5, "h:rnr_nak_retry_err"},
+    {"rdma_rnr_naks_received_total", mlx4, "h:sq_num_rnr"},
+    {"rdma_rnr_naks_received_total", bnxt_re, "h:rnr_naks_rcvd"},
+    {"rdma_rnr_naks_received_total", irdma, "h:RNR received"},
+    {"rdma_rnr_naks_received_total", rxe, "h:rcvd_rnr_err"},
+    {"rdma_rnr_naks_received_total", mana, "h:requester_rnr_nak"},
+    {"rdma_rnr_naks_received_total", hfi1, "h:RnrNak"},
+    {"rdma_rnr_naks_received_total", qib, "h:rnr_naks"},
+
+    // The responder's: no receive was posted here. mlx5's also counts UD and raw packets dropped for that reason.
+    {"rdma_rnr_naks_sent_total", mlx5, "h:out_of_buffer"},
+    {"rdma_rnr_naks_sent_total", mlx4, "h:rq_num_rnr"},
+    {"rdma_rnr_naks_sent_total", bnxt_re, "h:rx_out_of_buffer"},
+    {"rdma_rnr_naks_sent_total", irdma, "h:RNR sent"},
+    {"rdma_rnr_naks_sent_total", rxe, "h:send_rnr_err"},
+    {"rdma_rnr_naks_sent_total", mana, "h:responder_rnr_nak"},
+
+    {"rdma_ack_timeouts_total", mlx5, "h:local_ack_timeout_err"},
+    {"rdma_ack_timeouts_total", mlx4, "h:sq_num_to"},
+    {"rdma_ack_timeouts_total", bnxt_re, "h:to_retransmits"},
+    {"rdma_ack_timeouts_total", irdma, "h:RTO"},
+    {"rdma_ack_timeouts_total", mana, "h:requester_timeout"},
+    {"rdma_ack_timeouts_total", efa, "h:retrans_timeout_events"},
+    {"rdma_ack_timeouts_total", hfi1, "h:RcTimeOut"},
+    {"rdma_ack_timeouts_total", qib, "h:rc_timeouts"},
+
+    {"rdma_sequence_naks_received_total", mlx5, "h:packet_seq_err"},
+    {"rdma_sequence_naks_received_total", mlx4, "h:sq_num_oos"},
+    {"rdma_sequence_naks_received_total", bnxt_re, "h:seq_err_naks_rcvd"},
+    {"rdma_sequence_naks_received_total", irdma, "h:Nak Sequence Error"},
+    {"rdma_sequence_naks_received_total", rxe, "h:rcvd_seq_err"},
+    {"rdma_sequence_naks_received_total", mana, "h:requester_oos_nak"},
+    {"rdma_sequence_naks_received_total", hfi1, "h:SeqNak"},
+    {"rdma_sequence_naks_received_total", qib, "h:seq_naks"},
+
+    {"rdma_implied_naks_received_total", mlx5, "h:implied_nak_seq_err"},
+    {"rdma_implied_naks_received_total", bnxt_re, "h:missing_resp"},
+    {"rdma_implied_naks_received_total", irdma, "h:Nak Sequence Error Implied"},
+    {"rdma_implied_naks_received_total", mana, "h:requester_implicit_nak"},
+    {"rdma_implied_naks_received_total", hfi1, "h:RdmaSeq"},
+
+    {"rdma_out_of_sequence_received_total", mlx5, "h:out_of_sequence"},
+    {"rdma_out_of_sequence_received_total", mlx4, "h:rq_num_oos"},
+    {"rdma_out_of_sequence_received_total", bnxt_re, "h:oos_drop_count"},
+    {"rdma_out_of_sequence_received_total", irdma, "h:Rcvd Out of order packets"},
+    {"rdma_out_of_sequence_received_total", rxe, "h:out_of_seq_request"},
+    {"rdma_out_of_sequence_received_total", mana, "h:responder_oos"},
+    {"rdma_out_of_sequence_received_total", hfi1, "h:RcSeqNak"},
+    {"rdma_out_of_sequence_received_total", qib, "h:rc_seqnak"},
+
+    {"rdma_duplicate_requests_received_total", mlx5, "h:duplicate_request"},
+    {"rdma_duplicate_requests_received_total", mlx4, "h:rq_num_dup"},
+    {"rdma_duplicate_requests_received_total", bnxt_re, "h:dup_req"},
+    {"rdma_duplicate_requests_received_total", rxe, "h:duplicate_request"},
+    {"rdma_duplicate_requests_received_total", mana, "h:responder_dup_request"},
+    {"rdma_duplicate_requests_received_total", hfi1, "h:RcDupRew"},
+    {"rdma_duplicate_requests_received_total", qib, "h:rc_dupreq"},
+
+    // Adaptive retransmissions overlap these and are not added.
+    {"rdma_retransmissions_total", mlx5, "h:local_ack_timeout_err + h:packet_seq_err + h:implied_nak_seq_err"},
+    {"rdma_retransmissions_total", mlx4, "h:sq_num_to + h:sq_num_oos"},
+    {"rdma_retransmissions_total", bnxt_re, "h:to_retransmits + h:seq_err_naks_rcvd"},
+    {"rdma_retransmissions_total", irdma, "h:tcpRetransSegs | h:RetransSegs"},
+    {"rdma_retransmissions_total", rxe, "h:completer_retry_err"},
+    {"rdma_retransmissions_total", mana, "h:requester_timeout + h:requester_oos_nak + h:requester_implicit_nak"},
+    {"rdma_retransmissions_total", cxgb4, "h:ip4RetransSegs + h:ip6RetransSegs"},
+    {"rdma_retransmissions_total", efa, "h:retrans_pkts"},
+    {"rdma_retransmissions_total", hfi1, "h:RcResend"},
+    {"rdma_adaptive_retransmissions_total", mlx5, "h:roce_adp_retrans"},
+
+    {"rdma_retry_exceeded_total", mlx5, "h:req_transport_retries_exceeded"},
+    {"rdma_retry_exceeded_total", mlx4, "h:sq_num_tree"},
+    {"rdma_retry_exceeded_total", bnxt_re, "h:max_retry_exceeded"},
+    {"rdma_retry_exceeded_total", rxe, "h:retry_exceeded_err"},
+    {"rdma_retry_exceeded_total", mana, "h:requester_retries_exceeded"},
+    {"rdma_retry_exceeded_total", efa, "h:unresponsive_remote_events"},
+    {"rdma_rnr_retry_exceeded_total", mlx5, "h:req_rnr_retries_exceeded"},
+    {"rdma_rnr_retry_exceeded_total", mlx4, "h:sq_num_rree"},
+    {"rdma_rnr_retry_exceeded_total", rxe, "h:retry_rnr_exceeded_err"},
+    {"rdma_rnr_retry_exceeded_total", mana, "h:requester_rnr_nak_retries_exceeded"},
+
+    {"rdma_cnp_sent_total", mlx5, "h:np_cnp_sent | h:cc_tx_cnp_pkts"},
+    {"rdma_cnp_sent_total", bnxt_re, "h:tx_cnp_pkts"},
+    {"rdma_cnp_sent_total", irdma, "h:cnpSent"},
+    {"rdma_cnp_sent_total", mana, "h:sent_cnps"},
+    {"rdma_cnp_sent_total", hns, "h:tx_cnp_pkt"},
+    {"rdma_cnp_handled_total", mlx5, "h:rp_cnp_handled | h:cc_rx_cnp_pkts"},
+    {"rdma_cnp_handled_total", bnxt_re, "h:rx_cnp_pkts"},
+    {"rdma_cnp_handled_total", irdma, "h:cnpHandled"},
+    {"rdma_cnp_handled_total", mana, "h:received_cnps"},
+    {"rdma_cnp_handled_total", hns, "h:rx_cnp_pkt"},
+    {"rdma_cnp_ignored_total", mlx5, "h:rp_cnp_ignored"},
+    {"rdma_cnp_ignored_total", irdma, "h:cnpIgnored"},
+    {"rdma_ecn_marked_received_total", mlx5, "h:np_ecn_marked_roce_packets | h:cc_rx_ce_pkts"},
+    {"rdma_ecn_marked_received_total", bnxt_re, "h:rx_ecn_marked_pkts"},
+    {"rdma_ecn_marked_received_total", irdma, "h:RxECNMrkd"},
+    {"rdma_ecn_marked_received_total", mana, "h:received_ecns"},
+
+    {"rdma_pfc_pause_frames_received_total", mlx5, "e:rx_prio#_pause"},
+    {"rdma_pfc_pause_frames_received_total", mlx4, "e:rx_pause_prio_#"},
+    {"rdma_pfc_pause_frames_received_total", bnxt_re, "e:rx_pfc_ena_frames_pri#"},
+    {"rdma_pfc_pause_frames_received_total", irdma, "e:rx_priority_#_xoff.nic | e:port.rx_priority_#_xoff_rx"},
+    {"rdma_pfc_pause_frames_received_total", hns, "e:mac_rx_pfc_pri#_pkt_num"},
+    {"rdma_pfc_pause_frames_sent_total", mlx5, "e:tx_prio#_pause"},
+    {"rdma_pfc_pause_frames_sent_total", mlx4, "e:tx_pause_prio_#"},
+    {"rdma_pfc_pause_frames_sent_total", bnxt_re, "e:tx_pfc_ena_frames_pri#"},
+    {"rdma_pfc_pause_frames_sent_total", irdma, "e:tx_priority_#_xoff.nic | e:port.tx_priority_#_xoff_tx"},
+    {"rdma_pfc_pause_frames_sent_total", hns, "e:mac_tx_pfc_pri#_pkt_num"},
+    {"rdma_pfc_pause_seconds_received_total", mlx5, "e:rx_prio#_pause_duration*1e-6"},
+    {"rdma_pfc_pause_seconds_received_total", mlx4, "e:rx_pause_duration_prio_#*1e-6"},
+    {"rdma_pfc_pause_seconds_received_total", bnxt_re, "e:pfc_pri#_rx_duration_us*1e-6"},
+    {"rdma_pfc_pause_seconds_sent_total", mlx5, "e:tx_prio#_pause_duration*1e-6"},
+    {"rdma_pfc_pause_seconds_sent_total", mlx4, "e:tx_pause_duration_prio_#*1e-6"},
+    {"rdma_pfc_pause_seconds_sent_total", bnxt_re, "e:pfc_pri#_tx_duration_us*1e-6"},
+
+    {"rdma_receive_discards_total", mlx5, "e:rx_discards_phy"},
+    {"rdma_receive_discards_total", bnxt_re, "h:rx_roce_discards | e:rx_stat_discard"},
+    {"rdma_receive_discards_total", irdma, "h:ip4InDiscards + h:ip6InDiscards"},
+    {"rdma_receive_discards_total", efa, "h:rx_drops"},
+    {"rdma_send_discards_total", kAny, "c:port_xmit_discards"},
+    {"rdma_send_discards_total", mlx5, "i:port_xmit_discards | e:tx_discards_phy"},
+    {"rdma_send_discards_total", bnxt_re, "h:tx_roce_discards"},
+    {"rdma_send_discards_total", irdma, "h:ip4OutNoRoutes + h:ip6OutNoRoutes"},
+    {"rdma_send_discards_total", rxe, "h:send_err"},
+
+    {"rdma_link_downed_total", kAny, "i:link_downed | n:carrier_down_count"},
+    {"rdma_link_downed_total", mlx5, "i:link_downed | e:link_down_events_phy | n:carrier_down_count"},
+    {"rdma_link_downed_total", rxe, "h:link_downed | n:carrier_down_count"},
+    {"rdma_symbol_errors_total", kAny, "i:symbol_error"},
+    {"rdma_symbol_errors_total", mlx5, "i:symbol_error | e:rx_symbol_err_phy"},
+    {"rdma_link_error_recoveries_total", kAny, "i:link_error_recovery"},
+    {"rdma_local_link_integrity_errors_total", kAny, "i:local_link_integrity_errors"},
+    {"rdma_excessive_buffer_overruns_total", kAny, "i:excessive_buffer_overrun_errors"},
+    {"rdma_receive_errors_total", kAny, "c:port_rcv_errors"},
+    {"rdma_receive_remote_physical_errors_total", kAny, "i:port_rcv_remote_physical_errors"},
+    {"rdma_receive_switch_relay_errors_total", kAny, "i:port_rcv_switch_relay_errors"},
+    {"rdma_receive_constraint_errors_total", kAny, "i:port_rcv_constraint_errors"},
+    {"rdma_send_constraint_errors_total", kAny, "i:port_xmit_constraint_errors"},
+    {"rdma_send_wait_ticks_total", kAny, "i:port_xmit_wait"},
+    {"rdma_vl15_dropped_total", kAny, "i:VL15_dropped"},
+
+    {"rdma_icrc_errors_total", mlx5, "h:rx_icrc_encapsulated"},
+    {"rdma_icrc_errors_total", irdma, "h:CRC errors"},
+    {"rdma_requester_completion_errors_total", mlx5, "h:req_cqe_error"},
+    {"rdma_responder_completion_errors_total", mlx5, "h:resp_cqe_error"},
+    {"rdma_flush_errors_total", mlx5, "h:req_cqe_flush_error + h:resp_cqe_flush_error"},
+    {"rdma_flush_errors_total", mlx4, "h:sq_num_wrfe + h:rq_num_wrfe"},
+    {"rdma_remote_access_errors_total", mlx5, "h:req_remote_access_errors"},
+    {"rdma_remote_access_errors_total", mlx4, "h:sq_num_rae"},
+    {"rdma_remote_access_errors_total", bnxt_re, "h:remote_access_err"},
+});
+
+}  // namespace
+
+std::span<const SignalRow> signal_table() { return kTable; }
+
+}  // namespace rdmend::sources
