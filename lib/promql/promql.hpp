@@ -50,6 +50,7 @@ struct Limits {
   std::size_t max_samples = 500'000;
   milliseconds timeout{50};
   milliseconds look_back = std::chrono::minutes{5};
+  milliseconds subquery_step{15'000};  // the resolution of a subquery that gives none: the evaluation interval
 };
 
 struct VectorElement {
