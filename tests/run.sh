@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/run.sh [--all] [--no-install]: installs what the tests need, builds, runs everything: unit, scenario, differential and virtual
+# machine tests of the release preset, then the unit and scenario tests under the address and undefined behaviour sanitizers. It ends
+# with ctest's summaries; the exit status is 0 when nothing failed.
+#   --all         also: clang and its tests, the thread sanitizer, clang-tidy, long fuzzing, a larger differential campaign
+#   --no-install  leave the machine's packages alone
+set -uo pipefail
+cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
+all='' install=1
+for a in "$@"; do
+  case $a in
+    --all) all=1;;
+    --no-install) install='';;
+    *) echo "tests/run.sh: unknown option $a; there are --all and --no-install" >&2; exit 2;;
+  esac
+done
+
+failed=() ran=()
+step() {  # name, command...: runs it, remembers a failure
+  local name=$1 began=$SECONDS; shift
+  echo "== $name"
+  if "$@"; then echo "== $name: done in $((SECONDS - began)) s"; else failed+=("$name"); echo "== $name: FAILED after $((SECONDS - began)) s"; return 1; fi
+}
+build() { cmake --preset "$1" > "build/$1.log" 2>&1 || { cat "build/$1.log"; return 1; }; cmake --build --preset "$1" -- --quiet; }
+check() {  # preset, options of ctest...
+  local preset=$1; shift
+  ran+=("$preset")
+  ctest --preset "$preset" --no-tests=error -j "$(nproc)" "$@" 2>&1 | tee "build/$preset/ctest.log"
+}
+build_and_check() {
+  local preset=$1; shift
+  step "build $preset" build "$preset" && step "test $preset" check "$preset" "$@"
+}
+tidy() { run-clang-tidy -quiet -p build/clang "^$PWD/(lib|daemon)/" > build/tidy.log 2> /dev/null || { grep -E 'warning:|error:' build/tidy.log; return 1; }; }
+finish() {
+  [ -z "${SUDO_UID:-}" ] || chown -R "$SUDO_UID:${SUDO_GID:-0}" build
+  [ ${#failed[@]} -eq 0 ] || printf 'failed: %s\n' "${failed[@]}"
+  local i
+  for ((i = ${#ran[@]} - 1; i >= 0; i--)); do
+    echo "== ctest, preset ${ran[i]}"
+    sed -n '/tests passed/,$p' "build/${ran[i]}/ctest.log"
+  done
+  [ ${#failed[@]} -eq 0 ]
+}
+
+mkdir -p build
+sections=(build vm test); [ -z "$all" ] || sections+=(all)
+[ -z "$install" ] || step "packages" packaging/install-packages.sh "${sections[@]}" || exit 1
+build_and_check release
+build_and_check asan -L 'unit|scenarios'
+if [ -n "$all" ]; then
+  build_and_check clang -L 'unit|scenarios'
+  build_and_check tsan -L 'unit|scenarios'
+  step "clang-tidy" tidy
+  step "fuzzing" tests/fuzz/run.sh 60
+  step "differential campaign" build/release/tests/differential/differential --cases 20000
+fi
+finish
