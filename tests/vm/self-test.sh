@@ -7,14 +7,14 @@ set -euo pipefail
 received() { cat /sys/class/infiniband/rxe2/ports/1/hw_counters/rcvd_pkts; }
 before=$(received)
 ibv_rc_pingpong -d rxe2 -g 1 -n 20 > /tmp/server & server=$!
-wait_for 5 "ss -Htln 'sport = :18515' | grep -q ."
+wait_for 30 "ss -Htln 'sport = :18515' | grep -q ."
 ibv_rc_pingpong -d rxe1 -g 1 -n 20 10.0.0.2
 wait $server
 [ $(($(received) - before)) -ge 20 ]
 [ -w /sys/kernel/debug/evinject/port ]
 ibv_asyncwatch -d rxe1 > /tmp/events & watch=$!
-wait_for 5 "ls -l /proc/$watch/fd | grep -q infinibandevent"
+wait_for 30 "ls -l /proc/$watch/fd | grep -q infinibandevent"
 echo "rxe1 1 11" > /sys/kernel/debug/evinject/port
-wait_for 5 "grep -q -i lid /tmp/events"
+wait_for 30 "grep -q -i lid /tmp/events"
 kill $watch
 cat /tmp/events

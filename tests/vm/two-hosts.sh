@@ -31,7 +31,7 @@ two_hosts() {
   done
   ip rule del pref 0
   for i in $(seq "$count"); do rdma link add "rxe$i" type rxe netdev "v$i" || return; done
-  for i in $(seq "$count"); do wait_for 5 "rdma link show rxe$i/1 | grep -q 'state ACTIVE' && grep -q : /sys/class/infiniband/rxe$i/ports/1/gids/1" || return; done
+  for i in $(seq "$count"); do wait_for 30 "rdma link show rxe$i/1 | grep -q 'state ACTIVE' && grep -q : /sys/class/infiniband/rxe$i/ports/1/gids/1" || return; done
 }
 
 # wait_for SECONDS CONDITION: until the shell text CONDITION holds; 1 and a message when it does not in time.
