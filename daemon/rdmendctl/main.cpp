@@ -22,6 +22,9 @@ struct Row {
 };
 constexpr Row kCommands[] = {
     {"check", add_check_config},
+    {"check", add_check_rules},
+    {"test", add_test_rules},
+    {"export", add_export_rules},
 };
 
 struct Group {

@@ -34,6 +34,9 @@ struct SavedAlert {
   Labels labels;
   AlertState state = AlertState::inactive;
   Timestamp active_at{}, fired_at{}, keep_firing_since{};
+  Timestamp saved_at{};  // its rule's last evaluation before it was saved; zero: unknown
+  double value = 0;
+  Labels annotations;
 };
 
 struct EngineOptions {
@@ -42,9 +45,13 @@ struct EngineOptions {
   std::string external_url;
   promql::Limits limits;
   milliseconds resolved_retention = std::chrono::minutes{15};
+  // A restored `for` at least this long does not end sooner than this after the restart (Prometheus' grace period).
+  milliseconds for_grace = std::chrono::minutes{10};
 };
 
-// Evaluates rule groups against the store and keeps the alerts' states. One thread: the loop's.
+// Evaluates rule groups against the store and keeps the alerts' states, as Prometheus' rule manager does. A group is
+// evaluated at the whole multiples of its interval; Prometheus shifts each group by a hash of its name to spread the load of
+// many, which one host's few rules do not need. One thread: the loop's.
 class Engine {
  public:
   Engine(store::Store& store, EngineOptions options);
@@ -68,7 +75,8 @@ class Engine {
   [[nodiscard]] milliseconds reach() const;
 
   [[nodiscard]] std::vector<SavedAlert> save() const;
-  // Gives loaded rules their state back; `down_for` of Prometheus' rule: a `for` timer does not count the time it was down.
+  // Gives loaded rules their state back. As with Prometheus a `for` timer does not count the time it was down. An alert that
+  // was firing stays so until its expression has seen its whole reach again, for the store begins empty.
   void restore(std::span<const SavedAlert> saved, Now now);
 
  private:

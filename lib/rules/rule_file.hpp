@@ -19,7 +19,7 @@ struct Rule {
   promql::Expression expression;
   milliseconds hold{0};            // `for`
   milliseconds keep_firing_for{0};
-  std::vector<std::pair<std::string, Template>> labels;
+  std::vector<std::pair<std::string, Template>> labels;  // with the group's, sorted by name; literal on recording rules
   std::vector<std::pair<std::string, Template>> annotations;
   std::shared_ptr<const std::vector<RemedySpec>> remedy;  // null without one
   Position at;
@@ -40,7 +40,8 @@ struct Group {
 // of expressions and templates at their own line and column. The groups are usable only if none was an error.
 std::vector<Group> parse_rule_file(const std::string& file, const std::string& text, Diagnostics& diagnostics);
 
-// The same file without rdmend's own keys, as Prometheus loads it (`rdmendctl export rules`).
+// The same file without rdmend's own keys, as Prometheus loads it (`rdmendctl export rules`). The error is the file's faults,
+// one line each.
 Result<std::string> export_rule_file(const std::string& file, const std::string& text);
 
 }  // namespace rdmend::rules

@@ -23,6 +23,8 @@ struct TemplateData {
 class Template {
  public:
   static std::variant<Template, std::vector<promql::ParseError>> parse(std::string_view text);
+  // A text that is taken as it is, whatever braces stand in it.
+  static Template literal(std::string text);
   // The expanded text; like Prometheus, a failure at run time is the text "<error expanding template: ...>".
   [[nodiscard]] std::string expand(const TemplateData& data) const;
   [[nodiscard]] const std::string& text() const { return text_; }

@@ -170,6 +170,12 @@ class Run {
 
 }  // namespace
 
+Template Template::literal(std::string text) {
+  Template out;
+  out.text_ = std::move(text);
+  return out;
+}
+
 std::string Template::expand(const TemplateData& data) const {
   if (tree_ == nullptr) return text_;
   Run run(data);
