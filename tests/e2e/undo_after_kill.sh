@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# In the guest, with two hosts: rdmend is killed while a timer that it raised is due to be given back; the next rdmend gives it back.
+set -euo pipefail
+# shellcheck source=tests/e2e/common.sh
+. "$RDMEND_SOURCE/tests/e2e/common.sh"
+trap 'kill $(jobs -p) 2> /dev/null' EXIT
+start_rdmend "$RDMEND_SOURCE/packaging/demo/rdmend.yaml"
+start_pair
+storm_begins
+must 90 "has_entry raise_min_rnr_timer started" "no remedy was begun"
+[ "$(timers)" = "19 19" ] || fail "the timers were not raised: $(timers)"
+kill -9 $rdmend_pid
+wait $rdmend_pid 2> /dev/null || true
+must 10 "! pgrep -x rdmend-hand > /dev/null" "the hand outlives rdmend"
+storm_ends
+start_rdmend "$RDMEND_SOURCE/packaging/demo/rdmend.yaml"
+[ "$(timers)" = "19 19" ] || fail "the timers changed while rdmend was away: $(timers)"
+must 120 "has_entry raise_min_rnr_timer undone" "the timer was not given back"
+[ "$(timers)" = "15 15" ] || fail "the timers were not given back: $(timers)"
+entries raise_min_rnr_timer undone | jq -r '"\(.target): \(.reason)"'
+end_pair
