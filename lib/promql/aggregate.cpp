@@ -7,6 +7,8 @@
 
 #include "promql/evaluator.hpp"
 #include "promql/format.hpp"
+#include "promql/label_functions.hpp"
+#include "promql/lexer.hpp"
 #include "promql/range_functions.hpp"
 
 namespace rdmend::promql {
@@ -208,13 +210,14 @@ Block best(Evaluator& evaluator, const Aggregate& node, const Block& input, std:
 
 Block count_values(Evaluator& evaluator, const Aggregate& node, const Block& input) {
   const auto& label = std::get<StringLiteral>(unparenthesised(*node.parameter).is).value;
+  if (!is_label_name(label)) evaluator.fail("invalid label name " + quote(label));
   auto names = node.labels;
   if (!node.without && !std::binary_search(names.begin(), names.end(), label))
     names.insert(std::upper_bound(names.begin(), names.end(), label), label);
   const LabelFilter filter{.only = !node.without, .names = names};
   Block out{.steps = input.steps, .ids = {}, .cells = {}};
   Numbering numbering(kWholeIdentity);
-  for (std::size_t step = 0; step < input.steps; ++step)
+  for (std::size_t step = 0; step < input.steps && !evaluator.failed(); ++step)
     for (std::size_t i = 0; i < input.rows(); ++i) {
       if (!evaluator.spend(16) || !evaluator.fits_cells(out.rows() + 1, out.steps)) return out;
       const double value = input.row(i)[step];

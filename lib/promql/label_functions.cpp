@@ -130,6 +130,23 @@ void set_label(Evaluator& evaluator, Identity& identity, std::string_view name, 
 
 }  // namespace
 
+bool is_label_name(std::string_view name) {
+  for (std::size_t at = 0; at < name.size();) {
+    const auto lead = static_cast<unsigned char>(name[at]);
+    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+    if (length == 0 || at + length > name.size()) return false;
+    std::uint32_t rune = length == 1 ? lead : lead & (0xffU >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+      if ((static_cast<unsigned char>(name[at + i]) & 0xc0) != 0x80) return false;
+      rune = rune << 6 | (static_cast<unsigned char>(name[at + i]) & 0x3f);
+    }
+    const bool overlong = (length == 3 && rune < 0x800) || (length == 4 && rune < 0x10000);
+    if (overlong || rune > 0x10ffff || (rune >= 0xd800 && rune < 0xe000)) return false;
+    at += length;
+  }
+  return !name.empty();
+}
+
 Block absent(Evaluator& evaluator, const Call& call, const Frame& frame) {
   const auto block = evaluator.evaluate(*call.arguments[0], frame);
   if (evaluator.failed()) return nothing(frame);
@@ -159,8 +176,9 @@ Block label_join(Evaluator& evaluator, const Call& call, const Frame& frame) {
   const auto& target = text_of(call.arguments[1]);
   const auto& separator = text_of(call.arguments[2]);
   for (std::size_t i = 3; i < call.arguments.size(); ++i)
-    if (text_of(call.arguments[i]).empty()) evaluator.fail("invalid source label name in label_join(): ");
-  if (target.empty()) evaluator.fail("invalid destination label name in label_join(): ");
+    if (const auto& name = text_of(call.arguments[i]); !is_label_name(name))
+      evaluator.fail("invalid source label name in label_join(): " + printable(name));
+  if (!is_label_name(target)) evaluator.fail("invalid destination label name in label_join(): " + printable(target));
   auto block = evaluator.evaluate(*call.arguments[0], frame);
   for (auto& id : block.ids) {
     if (!evaluator.spend(8)) break;
@@ -186,7 +204,7 @@ Block label_replace(Evaluator& evaluator, const Call& call, const Frame& frame) 
   options.set_max_mem(1 << 20);
   const RE2 regex(pattern, options);
   if (!regex.ok()) evaluator.fail(fmt::format("invalid regular expression in label_replace(): {}", printable(pattern)));
-  if (target.empty()) evaluator.fail("invalid destination label name in label_replace(): ");
+  if (!is_label_name(target)) evaluator.fail("invalid destination label name in label_replace(): " + printable(target));
   auto block = evaluator.evaluate(*call.arguments[0], frame);
   if (evaluator.failed()) return block;
   const Replacement replacement(regex, text_of(call.arguments[2]));

@@ -48,7 +48,8 @@ inline void load(store::Store& store, milliseconds step, std::string_view series
     const auto parsed = parse(line.substr(0, end));
     if (!std::holds_alternative<Expression>(parsed)) throw std::runtime_error(std::string(line));
     Labels labels;
-    for (const auto& matcher : std::get<Expression>(parsed).selectors().at(0)) labels.set(matcher.name(), matcher.value());
+    const auto selectors = std::get<Expression>(parsed).selectors();
+    for (const auto& matcher : selectors.at(0)) labels.set(matcher.name(), matcher.value());
     std::int64_t index = 0;
     for (const auto word : split(trim(line.substr(end)), ' '))
       if (!word.empty()) append_values(store, labels, word, step, index);
