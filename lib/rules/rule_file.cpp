@@ -71,7 +71,7 @@ class FileParser {
                     group.name = reader_.text(e.value, "name").value_or("?");
                     if (group.name.empty()) reader_.error(e.value.at, "the group's name is empty");
                     for (const Group& other : groups_)
-                      if (other.name == group.name) reader_.error(e.value.at, fmt::format("a second group '{}'", printable(group.name, 64)), fmt::format("the first is at line {}", other.at.line));
+                      if (!group.name.empty() && other.name == group.name) reader_.error(e.value.at, fmt::format("a second group '{}'", printable(group.name, 64)), fmt::format("the first is at line {}", other.at.line));
                   }},
                  {"interval", [&](const Entry& e) { group.interval = reader_.duration(e.value, "interval", milliseconds{10}).value_or(milliseconds{0}); }},
                  {"query_offset", [&](const Entry& e) { group.query_offset = reader_.duration(e.value, "query_offset").value_or(milliseconds{0}); }},

@@ -42,7 +42,7 @@ class Reader {
   // "64MiB", "512KiB", "1GiB" or a number of bytes.
   std::optional<std::uint64_t> bytes(const Node& node, std::string_view name, std::uint64_t least, std::uint64_t most);
   std::optional<milliseconds> duration(const Node& node, std::string_view name, milliseconds least = milliseconds{0},
-                                       milliseconds most = std::chrono::years{100});
+                                       milliseconds most = std::chrono::days{36500});
 
  private:
   bool expect(const Node& node, Node::Kind kind, std::string_view name);
