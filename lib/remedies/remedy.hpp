@@ -49,6 +49,8 @@ class QpTable {
   // The last dump of `device` and the one before it (empty device: none). Two dumps make "its rq-psn moved".
   [[nodiscard]] virtual const QpDump& latest(const std::string& device) const = 0;
   [[nodiscard]] virtual const QpDump& previous(const std::string& device) const = 0;
+  // The devices that there are dumps of: the breaker's view of the whole host.
+  [[nodiscard]] virtual std::vector<std::string> devices() const = 0;
   // Asks for a fresh dump; `done` runs when latest() is newer than the call, or after the deadline (false).
   virtual void refresh(const std::string& device, milliseconds deadline, std::function<void(bool)> done) = 0;
 };
@@ -59,6 +61,8 @@ struct Environment {
   Hand& hand;
   Processes& processes;
   QpTable& qps;
+  // Set by the executor: nothing will be done (mode observe), so a hand that is not there is no reason to refuse.
+  bool observing = false;
 };
 
 // What one run of a remedy reports; several a run (one a QP), the last with `finished`.
@@ -80,6 +84,8 @@ class Action {
     std::string key;      // budget key of the target itself
     std::string process;  // budget key of its process; "" for none
     std::string text;
+    std::string intent{};  // what would be done: "code 1 (0.01 ms) -> code 4 (0.04 ms)"
+    bool is_qp = false;    // counted by the breaker
   };
   [[nodiscard]] virtual std::vector<Target> targets() const = 0;
   // What it has to write down before it changes anything, so that a restarted rdmend can undo; "" when nothing is to be undone.
@@ -88,9 +94,13 @@ class Action {
   virtual void run(std::vector<Target> granted, std::function<void(std::vector<Report>)> done) = 0;
   // Did the evidence change for the better since run()? Called after `settle`.
   virtual void verify(std::function<void(Report)> done) = 0;
-  // Gives back what was changed, where it is still ours.
+  // Gives back what was changed, where it is still ours. After undo_failed it may be called again for the rest.
   virtual void undo(std::function<void(Report)> done) = 0;
   [[nodiscard]] virtual bool undoable() const { return false; }
+  // false: it touches nothing (an advice), so it takes no token and runs in mode observe too.
+  [[nodiscard]] virtual bool acts() const { return true; }
+  // false: run() itself tells how it ended; verify() is not called.
+  [[nodiscard]] virtual bool verifiable() const { return true; }
 };
 
 // A compiled step of a rule's remedy list.
