@@ -33,8 +33,11 @@ class Executor {
   ~Executor();
 
   void reconfigure(const config::Config& config);
-  // Undo what a former life left due, hold-downs and breaker restored. Once, after the first QP dumps.
-  void resume();
+  // The alerting rules that are loaded now: what was changed for any other rule is given back at once.
+  void rules_loaded(std::span<const std::string> rules);
+  // Undoes what a former life left due and adopts the rest with its hold. Once, after the first QP dumps. `active`: the
+  // alerts as the rules restored them; a firing one keeps what was done for it, and its remedy goes on.
+  void resume(std::span<const Alert> active = {});
   void on_decisions(std::span<const Decision> decisions, Now now);
 
   // The operator's brake. `forever` when no duration is given.

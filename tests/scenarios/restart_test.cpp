@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stories of an rdmend that ends while something is due.
+#include <fstream>
+
+#include "scenarios/story.hpp"
+
+using namespace rdmend;
+using namespace rdmend::test;
+
+namespace {
+
+const std::string kRaise = "raise_min_rnr_timer";
+
+struct Restart : Story {
+  Restart() {
+    host.add(17, 1);
+    pass(seconds{20});
+  }
+  // Ends, stays away for `away`, comes back and looks at the QPs first.
+  void restart(milliseconds away, std::vector<Alert> active = {}) {
+    crash();
+    for (milliseconds gone{0}; gone < away; gone += seconds{1}) {
+      traffic();
+      loop.advance(seconds{1});
+    }
+    open();
+    host.dump();
+    for (auto& one : active) one.state = AlertState::firing;
+    executor->resume(active);
+    finish_writes();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what is held is adopted with what is left of its hold") {
+  Restart story;
+  const auto alert = story.alert({Story::step(kRaise)});
+  story.fire(alert);
+  story.pass(seconds{40});
+  story.resolve(alert);
+  story.pass(std::chrono::minutes{4});
+  const auto id = story.action("held").id;
+  story.restart(std::chrono::minutes{3});
+  CHECK(story.action("held").id == id);
+  CHECK(story.action("held").description == "raise_min_rnr_timer factor 4, ceiling 10 ms");
+  story.pass(std::chrono::minutes{2} + seconds{50});
+  CHECK(story.host.qps[17].timer == 4);
+  story.pass(seconds{12});
+  CHECK(story.host.qps[17].timer == 1);
+  CHECK(story.last_entry().action == id);
+  story.restart(seconds{1});  // and it is not due a second time
+  CHECK(story.executor->actions().empty());
+}
+
+TEST_CASE("what became due meanwhile is given back at once, in mode observe too") {
+  Restart story;
+  const auto alert = story.alert({Story::step(kRaise)});
+  story.fire(alert);
+  story.pass(seconds{40});
+  story.resolve(alert);
+  story.config.mode = config::Mode::observe;
+  story.restart(std::chrono::minutes{11});
+  story.pass(seconds{2});
+  CHECK(story.host.qps[17].timer == 1);
+}
+
+TEST_CASE("an alert that still fires keeps what was done for it, and is not mended twice") {
+  Restart story;
+  const auto alert = story.alert({Story::step(kRaise), Story::step("advise", {{"about", "receive_queue"}})});
+  story.fire(alert);
+  story.pass(seconds{33});
+  story.restart(std::chrono::minutes{30}, {alert});
+  story.pass(std::chrono::minutes{30});
+  CHECK(story.host.qps[17].timer == 4);
+  CHECK(story.count(kRaise, Verdict::started) == 0);  // of this life
+  CHECK(story.count("advise", Verdict::succeeded) == 1);
+  story.resolve(alert);
+  story.pass(std::chrono::minutes{11});
+  CHECK(story.host.qps[17].timer == 1);
+}
+
+TEST_CASE("an alert that nobody knows of any more counts as ended from the start on") {
+  Restart story;
+  story.fire(story.alert({Story::step(kRaise)}));
+  story.pass(seconds{40});
+  story.restart(std::chrono::minutes{30});
+  story.pass(std::chrono::minutes{9});
+  CHECK(story.host.qps[17].timer == 4);
+  story.pass(std::chrono::minutes{2});
+  CHECK(story.host.qps[17].timer == 1);
+}
+
+TEST_CASE("what was not verified yet is given back") {
+  Restart story;
+  const auto alert = story.alert({Story::step(kRaise)});
+  story.fire(alert);
+  story.pass(seconds{10});
+  REQUIRE(story.host.qps[17].timer == 4);
+  story.restart(seconds{5});
+  story.pass(seconds{1});
+  CHECK(story.host.qps[17].timer == 1);
+  CHECK(story.last().find("rdmend ended before it was verified: min_rnr_timer of 1 QP given back") != std::string::npos);
+}
+
+TEST_CASE("it ends between writing down and acting: nothing was changed, and that is found") {
+  Restart story;
+  auto alert = story.alert({Story::step(kRaise)});
+  alert.state = AlertState::firing;
+  const Decision decision{story.loop.now().wall, AlertState::inactive, alert};
+  story.executor->on_decisions({&decision, 1}, story.loop.now());
+  for (int i = 0; i < 2; ++i) {
+    story.traffic();
+    story.loop.advance(seconds{1});
+  }
+  REQUIRE(story.action("checking").id != 0);  // its record is on its way to the disk, the hand has not been asked to modify
+  REQUIRE(story.host.qps[17].timer == 1);
+  story.restart(seconds{1});
+  story.pass(seconds{2});
+  CHECK(story.host.qps[17].timer == 1);
+  CHECK(story.last().find("rdmend ended before it was verified: 1 had been changed by others and stay as they are") != std::string::npos);
+}
+
+TEST_CASE("a process that ended while rdmend was away needs nothing back") {
+  Restart story;
+  const auto alert = story.alert({Story::step(kRaise)});
+  story.fire(alert);
+  story.pass(seconds{40});
+  story.resolve(alert);
+  story.host.qps.clear();
+  story.restart(std::chrono::minutes{11});
+  story.pass(seconds{2});
+  CHECK(story.last().find("1 had gone") != std::string::npos);
+}
+
+TEST_CASE("hold-downs are remembered") {
+  Restart story;
+  story.config.remedies.hold_down = std::chrono::hours{1};
+  story.open();
+  story.mends = false;
+  const auto alert = story.alert({Story::step(kRaise)});
+  story.fire(alert);
+  story.pass(seconds{40});
+  story.restart(seconds{5});
+  story.fire(alert);
+  story.pass(seconds{5});
+  CHECK(story.last().find("was acted on lately and is left alone until") != std::string::npos);
+}
+
+TEST_CASE("nothing is changed when its undo cannot be written down") {
+  Restart story;
+  story.executor.reset();
+  story.journal.reset();
+  story.directory.write("in the way", "a file");
+  story.journal = std::make_unique<journal::Journal>(story.loop, story.directory.file("in the way"));
+  remedies::Environment environment{story.loop, story.store, story.host, story.processes, story.host};
+  story.executor = std::make_unique<remedies::Executor>(environment, *story.journal, story.config);
+  story.fire(story.alert({Story::step(kRaise)}));
+  story.pass(seconds{5});
+  CHECK(story.host.qps[17].timer == 1);
+  CHECK(story.last().rfind("refused rxe2/1 qpn 17 (ib_send_bw, pid 812): its undo cannot be written down, so it is not done:"
+                           " decisions and undos are kept in memory only: ", 0) == 0);
+}
+
+TEST_CASE("a document that is not one, or only in part, stops nothing") {
+  Restart story;
+  const char* text = GENERATE("", "{", "[]", "null", R"({"version":2,"actions":[]})", R"({"version":1,"actions":{}})", R"({"version":1,"actions":[{},7,null]})",
+                              R"({"version":1,"actions":[{"action":5,"rule":"R","group":"g","alert":{},"value":null,"step":{"kind":"raise_min_rnr_timer","params":[]},
+                                 "target":"t","record":"{}","verified":true,"began":0,"inactive_since":0,"hold":0}]})");
+  story.journal->put("undo", text);
+  story.journal->put("mode", text);
+  story.journal->put("hold_downs", text);
+  story.crash();
+  story.open();
+  story.executor->resume();
+  story.fire(story.alert({Story::step(kRaise)}));
+  story.pass(seconds{5});
+  CHECK(story.host.qps[17].timer == 4);
+}
