@@ -40,6 +40,7 @@ struct Run {
   std::string reason, target, record;
   std::vector<Action::Target> granted;
   Timestamp began{}, changed{};
+  Instant started{};  // run() was called
   bool verified = false;
   bool said = false;            // has a line in the journal
   std::string undo_why;         // why it is given back
@@ -116,7 +117,8 @@ struct Executor::State {
   void write_down(Run& run);
   void written(Run& run, bool durable);
   void start(Run& run);
-  void ran(Run& run, std::vector<Report> reports, Instant since);
+  void count_duration(const Run& run);
+  void ran(Run& run, std::vector<Report> reports);
   void settled(Run& run);
   void verified(Run& run, Report report);
   void undo(Run& run, std::string why);

@@ -165,15 +165,20 @@ void Executor::State::start(Run& run) {
     breaker.acted(qps, now().mono);
     journal.put("hold_downs", hold_downs.save());
   }
-  run.action->run(run.granted, guarded(run.id, [this, since = now().mono](Run& r, std::vector<Report> reports) { ran(r, std::move(reports), since); }));
+  run.started = now().mono;
+  run.action->run(run.granted, guarded(run.id, [this](Run& r, std::vector<Report> reports) { ran(r, std::move(reports)); }));
 }
 
-void Executor::State::ran(Run& run, std::vector<Report> reports, Instant since) {
+// rdmend_remedy_seconds: from the start to the verdict.
+void Executor::State::count_duration(const Run& run) {
+  auto& duration = durations[run.spec.kind];
+  duration.sum_seconds += std::chrono::duration<double>(now().mono - run.started).count();
+  ++duration.count;
+}
+
+void Executor::State::ran(Run& run, std::vector<Report> reports) {
   if (run.phase != Phase::running) return;
   auto& plan = plans.at(run.plan);
-  auto& duration = durations[run.spec.kind];
-  duration.sum_seconds += std::chrono::duration<double>(now().mono - since).count();
-  ++duration.count;
   if (reports.empty()) reports.push_back({Verdict::failed, run.target, "nothing was done", {}});
   run.said = true;
   for (std::size_t i = 0; i < reports.size() && i < kMostLines; ++i)
@@ -194,6 +199,7 @@ void Executor::State::ran(Run& run, std::vector<Report> reports, Instant since) 
     run.timer = environment.reactor.after(settings.settle, guarded(run.id, [this](Run& r) { settled(r); }));
     return;
   }
+  count_duration(run);
   step_over(plan);
   if (run.action->undoable())
     undo(run, run.undo_why.empty() ? "it could not be done" : run.undo_why);
@@ -210,6 +216,7 @@ void Executor::State::settled(Run& run) {
 void Executor::State::verified(Run& run, Report report) {
   auto& plan = plans.at(run.plan);
   run.timer.reset();
+  count_duration(run);
   run.verdict = report.verdict;
   run.reason = report.reason;
   run.verified = report.verdict == Verdict::succeeded;
