@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole room on trees that are built inline, in virtual time; the workers are real threads.
+#include "sources/host.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "support/tree.hpp"
+#include "support/virtual_reactor.hpp"
+
+using namespace rdmend;
+using namespace rdmend::sources;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Keeps of each series what the store would keep: its last value, until its scope ends or leaves it out.
+class Site {
+ public:
+  Site() {
+    options.sysfs = tree.path();
+    options.proc = tree.at("proc");
+    options.live = false;
+  }
+  ~Site() {
+    for (const auto& name : hanging) tree.release(name);
+  }
+  void start() {
+    host = std::make_unique<Host>(loop, options, Sinks{[this](Batch batch) { take(batch); }, [this](Event event) { events.push_back(std::move(event)); }, [](QpDump) {}});
+    host->start();
+  }
+  void device(const std::string& name, const char* layer = "Ethernet") const {
+    tree.files("class/infiniband/" + name, {{"fw_ver", "1.2"}, {"node_guid", "0000:0000:0000:0001"}});
+    tree.files("class/infiniband/" + name + "/ports/1", {{"state", "4: ACTIVE"}, {"phys_state", "5: LinkUp"}, {"rate", "100 Gb/sec (4X EDR)"}, {"link_layer", layer}});
+  }
+  void hang(const std::string& name) {
+    tree.remove(name);
+    tree.hanging(name);
+    hanging.push_back(name);
+  }
+  [[nodiscard]] std::optional<double> value(const std::string& series) const {
+    const auto known = values.find(series);
+    return known == values.end() ? std::nullopt : std::optional(known->second);
+  }
+  bool await(const std::string& series, double wanted) {
+    return loop.run_until([&] { return value(series) == wanted; });
+  }
+  bool await_device(const std::string& name) {
+    return loop.run_until([&] { return value("rdma_port_state{device=\"" + name + "\",port=\"1\"}").has_value(); });
+  }
+  // Moves time on and waits for one more reading of each of these devices.
+  bool tick(const std::vector<std::string>& devices, milliseconds by = 1s) {
+    const auto before = readings;
+    loop.advance(by);
+    const auto read = [&](const std::string& name) { return readings[name] > (before.contains(name) ? before.at(name) : 0); };
+    return loop.run_until([&] { return std::all_of(devices.begin(), devices.end(), read); });
+  }
+  [[nodiscard]] std::size_t count(const std::string& kind) const {
+    return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), [&](const Event& event) { return event.kind == kind; }));
+  }
+
+  test::Tree tree;
+  test::VirtualReactor loop;
+  Options options;
+  std::map<std::string, double> values;
+  std::vector<Event> events;
+  std::vector<std::string> hanging;
+  std::map<std::string, int> readings;  // of each device
+  std::unique_ptr<Host> host;
+
+ private:
+  void take(const Batch& batch) {
+    if (batch.scope.starts_with("device/") && !batch.last) ++readings[batch.scope.substr(7)];
+    std::set<std::string> now;
+    for (const auto& sample : batch.samples) {
+      const auto name = sample.labels.text();
+      values[name] = sample.value;
+      CHECK(now.insert(name).second);
+    }
+    for (const auto& name : scopes_[batch.scope])
+      if (!now.contains(name)) values.erase(name);
+    scopes_[batch.scope] = std::move(now);
+  }
+  std::map<std::string, std::set<std::string>> scopes_;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Site, "no device is a normal state; one that comes later is found, one that goes leaves no series (A2, A22)") {
+  start();
+  loop.advance(1s);
+  CHECK(host->devices().empty());
+  CHECK(values.empty());
+  device("mlx5_0");
+  loop.advance(10s);
+  REQUIRE(await_device("mlx5_0"));
+  CHECK(count("device_added") == 1);
+  CHECK(host->devices().size() == 1);
+  tree.remove("class/infiniband/mlx5_0");
+  loop.advance(10s);
+  REQUIRE(loop.run_until([&] { return count("device_removed") == 1; }));
+  loop.advance(1s);
+  CHECK(values.empty());
+  CHECK(host->devices().empty());
+}
+
+TEST_CASE_METHOD(Site, "a tree that is not there at all is no device (A4)") {
+  options.sysfs = tree.at("nothing/here");
+  start();
+  loop.advance(30s);
+  CHECK(host->devices().empty());
+}
+
+TEST_CASE_METHOD(Site, "a port tells its state, its rate and who it is") {
+  device("mlx5_0");
+  tree.files("0000:3b:00.0", {});
+  tree.link("0000:3b:00.0/driver", "../drivers/mlx5_core");
+  tree.link("class/infiniband/mlx5_0/device", "../../../0000:3b:00.0");
+  tree.file("class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "eth0");
+  tree.file("class/net/eth0/carrier_down_count", "3");
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  CHECK(value(R"(rdma_port_state{device="mlx5_0",port="1"})") == 4);
+  CHECK(value(R"(rdma_port_physical_state{device="mlx5_0",port="1"})") == 5);
+  CHECK(value(R"(rdma_port_rate_bytes_per_second{device="mlx5_0",port="1"})") == 12.5e9);
+  CHECK(value(R"(rdma_link_downed_total{device="mlx5_0",port="1"})") == 3);
+  CHECK(value(R"(rdma_port_info{device="mlx5_0",driver="mlx5",fw="1.2",link_layer="Ethernet",netdev="eth0",node_guid="0000:0000:0000:0001",pci="0000:3b:00.0",port="1"})") == 1);
+  tree.file("class/infiniband/mlx5_0/ports/1/state", "1: DOWN");
+  loop.advance(1s);
+  CHECK(await(R"(rdma_port_state{device="mlx5_0",port="1"})", 1));
+}
+
+TEST_CASE_METHOD(Site, "counters are exported raw, of port and device, and normalised; their type follows their name (A8, A10, A17)") {
+  device("efa_0");
+  tree.file("class/infiniband/efa_0/hw_counters/submitted_cmds", "5");
+  tree.file("class/infiniband/efa_0/hw_counters/lifespan", "10");
+  tree.file("class/infiniband/efa_0/ports/1/hw_counters/rx_drops", "6");
+  tree.file("class/infiniband/efa_0/ports/1/hw_counters/odd \x01name\xff", "7");
+  start();
+  REQUIRE(await_device("efa_0"));
+  CHECK(value(R"(rdma_raw_total{device="efa_0",name="submitted_cmds",source="hw_counters"})") == 5);
+  CHECK(value(R"(rdma_raw_total{device="efa_0",name="rx_drops",port="1",source="hw_counters"})") == 6);
+  CHECK(value(R"(rdma_receive_discards_total{device="efa_0",port="1"})") == 6);
+  CHECK(value(R"(rdma_raw_total{device="efa_0",name="odd \\x01name\\xff",port="1",source="hw_counters"})") == 7);
+  CHECK(std::none_of(values.begin(), values.end(), [](const auto& entry) { return entry.first.find("lifespan") != std::string::npos; }));
+  CHECK(value(R"(rdma_device_stale{device="efa_0"})") == 0);
+}
+
+TEST_CASE_METHOD(Site, "PMA counters are saturated, reset and told so (B1, B3, B5)") {
+  device("mlx5_0", "InfiniBand");
+  const std::string counters = "class/infiniband/mlx5_0/ports/1/counters/";
+  tree.file("class/infiniband/mlx5_0/ports/1/lid", "0x5");
+  tree.file("class/infiniband/mlx5_0/ports/1/hw_counters/rnr_nak_retry_err", "0");
+  tree.file(counters + "symbol_error", "65535");
+  tree.file(counters + "port_xmit_data", "100");
+  tree.file(counters + "link_downed", "N/A (no PMA)");
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  CHECK(value(R"(rdma_port_lid{device="mlx5_0",port="1"})") == 5);
+  CHECK(value(R"(rdma_counters_saturated{device="mlx5_0",name="symbol_error",port="1"})") == 1);
+  CHECK(value(R"(rdma_bytes_sent_total{device="mlx5_0",port="1"})") == 400);
+  CHECK(value(R"(rdma_counters_resets_total{device="mlx5_0",port="1"})") == 0);
+  CHECK_FALSE(value(R"(rdma_link_downed_total{device="mlx5_0",port="1"})"));
+  tree.file(counters + "symbol_error", "2");
+  for (int i = 0; i < 10; ++i) REQUIRE(tick({"mlx5_0"}));
+  REQUIRE(await(R"(rdma_symbol_errors_total{device="mlx5_0",port="1"})", 2));
+  CHECK(await(R"(rdma_counters_resets_total{device="mlx5_0",port="1"})", 1));
+  CHECK(value(R"(rdma_counters_saturated{device="mlx5_0",name="symbol_error",port="1"})") == 0);
+  REQUIRE(count("counter_reset") == 1);
+  CHECK(events.back().detail == "symbol_error");
+  CHECK(events.back().port == "1");
+}
+
+TEST_CASE_METHOD(Site, "counters/ is read in its own, slower rhythm") {
+  device("mlx5_0", "InfiniBand");
+  const std::string port = "class/infiniband/mlx5_0/ports/1/";
+  tree.file(port + "counters/symbol_error", "1");
+  tree.file(port + "hw_counters/out_of_buffer", "1");
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  tree.file(port + "counters/symbol_error", "2");
+  tree.file(port + "hw_counters/out_of_buffer", "2");
+  loop.advance(1s);
+  CHECK(await(R"(rdma_raw_total{device="mlx5_0",name="out_of_buffer",port="1",source="hw_counters"})", 2));
+  CHECK(value(R"(rdma_raw_total{device="mlx5_0",name="symbol_error",port="1",source="counters"})") == 1);
+  for (int i = 0; i < 10; ++i) REQUIRE(tick({"mlx5_0"}));
+  CHECK(await(R"(rdma_raw_total{device="mlx5_0",name="symbol_error",port="1",source="counters"})", 2));
+}
+
+TEST_CASE_METHOD(Site, "a file, a port, a device that fails hides no other, and is counted with its reason (A5, A11)") {
+  device("irdma0");
+  device("mlx5_0");
+  tree.link("class/infiniband/irdma0/ports/1/hw_counters/cnpSent", "/proc/self/mem");
+  tree.file("class/infiniband/irdma0/ports/1/hw_counters/RxECNMrkd", "4");
+  tree.file("class/infiniband/mlx5_0/ports/1/hw_counters/out_of_buffer", "9");
+  tree.files("class/infiniband/broken", {});
+  start();
+  REQUIRE(await_device("irdma0"));
+  REQUIRE(await_device("mlx5_0"));
+  CHECK(value(R"(rdma_raw_total{device="irdma0",name="RxECNMrkd",port="1",source="hw_counters"})") == 4);
+  CHECK(value(R"(rdma_read_errors_total{device="irdma0",errno="EIO",name="cnpSent",port="1"})") == 1);
+  CHECK(value(R"(rdma_raw_total{device="mlx5_0",name="out_of_buffer",port="1",source="hw_counters"})") == 9);
+  CHECK(await(R"(rdma_device_stale{device="broken"})", 0));
+  CHECK(host->devices().size() == 3);
+}
+
+TEST_CASE_METHOD(Site, "a reading that hangs makes its device stale, no other, and the end waits for nobody (A19, A20)") {
+  device("mlx5_0");
+  device("mlx5_1");
+  const std::string hung = "class/infiniband/mlx5_0/ports/1/hw_counters/out_of_buffer";
+  for (const char* name : {"mlx5_0", "mlx5_1"}) tree.file(std::string("class/infiniband/") + name + "/ports/1/hw_counters/packet_seq_err", "1");
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  REQUIRE(await_device("mlx5_1"));
+  hang(hung);
+  for (int i = 0; i < 60; ++i) REQUIRE(tick({"mlx5_1"}));  // within a minute the new file is seen
+  REQUIRE(tick({"mlx5_1"}, options.deadline));
+  REQUIRE(value(R"(rdma_device_stale{device="mlx5_0"})") == 1);
+  CHECK_FALSE(value(R"(rdma_port_state{device="mlx5_0",port="1"})"));
+  CHECK_FALSE(value(R"(rdma_raw_total{device="mlx5_0",name="packet_seq_err",port="1",source="hw_counters"})"));
+  CHECK(host->devices().front().stale);
+
+  tree.file("class/infiniband/mlx5_1/ports/1/hw_counters/packet_seq_err", "2");
+  REQUIRE(tick({"mlx5_1"}));
+  CHECK(await(R"(rdma_raw_total{device="mlx5_1",name="packet_seq_err",port="1",source="hw_counters"})", 2));
+  CHECK(value(R"(rdma_device_stale{device="mlx5_1"})") == 0);
+  CHECK(value(R"(rdma_device_stale{device="mlx5_0"})") == 1);
+
+  SECTION("it comes back when the device answers") {
+    tree.release(hung);
+    CHECK(await(R"(rdma_device_stale{device="mlx5_0"})", 0));
+    CHECK(value(R"(rdma_port_state{device="mlx5_0",port="1"})") == 4);
+  }
+  SECTION("or is left behind") {
+    const auto before = std::chrono::steady_clock::now();
+    host.reset();
+    CHECK(std::chrono::steady_clock::now() - before < 1s);
+  }
+}
+
+TEST_CASE_METHOD(Site, "a device that hangs from the very first reading is there, and stale (A19)") {
+  device("mlx5_0");
+  device("mlx5_1");
+  hang("class/infiniband/mlx5_0/ports/1/state");
+  start();
+  REQUIRE(await_device("mlx5_1"));
+  loop.advance(options.deadline);
+  CHECK(value(R"(rdma_device_stale{device="mlx5_0"})") == 1);
+  CHECK(value(R"(rdma_device_stale{device="mlx5_1"})") == 0);
+}
+
+TEST_CASE_METHOD(Site, "devices are chosen by name, anew at each reload, and those that stay keep their counters' history") {
+  for (const char* name : {"mlx5_0", "mlx5_1", "rxe0"}) {
+    device(name);
+    tree.file(std::string("class/infiniband/") + name + "/ports/1/hw_counters/packet_seq_err", "4294967290");
+    tree.file(std::string("class/infiniband/") + name + "/ports/1/hw_counters/rnr_nak_retry_err", "0");
+  }
+  options.include = {"mlx5_.*"};
+  options.exclude = {"mlx5_1", "(bad"};
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  CHECK(host->devices().size() == 1);
+  tree.file("class/infiniband/mlx5_0/ports/1/hw_counters/packet_seq_err", "10");
+  auto wider = options;
+  wider.include = {".*"};
+  wider.interval = 500ms;
+  host->reconfigure(wider);
+  REQUIRE(await_device("rxe0"));
+  loop.advance(500ms);
+  CHECK(await(R"(rdma_raw_total{device="mlx5_0",name="packet_seq_err",port="1",source="hw_counters"})", 4294967306.0));
+  wider.exclude = {"mlx5_0"};
+  host->reconfigure(wider);
+  REQUIRE(await_device("mlx5_1"));
+  CHECK_FALSE(value(R"(rdma_port_state{device="mlx5_0",port="1"})"));
+}
