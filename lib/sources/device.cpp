@@ -35,7 +35,7 @@ Device::Device(Reactor& reactor, const Options& options, const Sinks& sinks, Fou
       reader_(std::make_shared<DeviceReader>(options.sysfs, found_, options.live)),
       worker_(reactor, "read " + found_.name),
       qp_series_(found_.name),
-      events_(reactor, found_.name, port_numbers(found_.ports), [this](const auto& events) { on_events(events); }) {
+      events_(reactor, found_.name, found_.index, port_numbers(found_.ports), [this](const auto& events) { on_events(events); }) {
   if (options.live && found_.index) {
     qp_reader_ = std::make_shared<QpReader>(*found_.index, found_.name, options.proc, options.qp_cap);
     qp_worker_ = std::make_unique<Worker>(reactor, "qps " + found_.name);
@@ -45,6 +45,7 @@ Device::Device(Reactor& reactor, const Options& options, const Sinks& sinks, Fou
 }
 
 void Device::emit(const std::string& scope, std::vector<Sample> samples, bool urgent) {
+  if (ended_) return;
   scopes_.insert(scope);
   sinks_.batch({.scope = scope, .at = reactor_.now().wall, .samples = std::move(samples), .last = false, .urgent = urgent});
 }
@@ -56,6 +57,7 @@ void Device::end_scope(const std::string& scope) {
 void Device::emit_device() { emit("device/" + found_.name, series_.honesty(stale_)); }
 
 void Device::tell(std::string port, std::string kind, std::string detail) {
+  if (ended_) return;
   sinks_.event({.at = reactor_.now().wall, .device = found_.name, .port = std::move(port), .kind = std::move(kind), .detail = std::move(detail)});
 }
 
@@ -155,7 +157,7 @@ void Device::on_dump(QpReading reading) {
   dumping_ = false;
   dump_deadline_.reset();
   if (reading.error != 0) series_.count_error("", "qps", reading.error);
-  if (reading.error == ENODEV) return;  // on its way out: the uevent says the rest
+  if (ended_ || reading.error == ENODEV) return;  // on its way out: the uevent says the rest
   const auto now = reactor_.now().wall;
   emit("qps/" + found_.name, qp_series_.step(reading, now, options_.qp_interval));
   latest_dump_ = QpDump{.device = found_.name, .at = now, .qps = std::move(reading.qps), .truncated = reading.truncated};
@@ -171,6 +173,7 @@ void Device::reconfigure(const Options& options) {
 
 void Device::end(std::function<void()> closed) {
   for (const auto& scope : std::set(scopes_)) end_scope(scope);
+  ended_ = true;
   deadline_.reset();
   dump_deadline_.reset();
   events_.end(std::move(closed));

@@ -59,6 +59,7 @@ class Device {
   FoundDevice found_;
   DeviceSeries series_;
   std::set<std::string> scopes_;
+  bool ended_ = false;  // what a worker still brings is dropped
 
   std::shared_ptr<DeviceReader> reader_;
   Worker worker_;

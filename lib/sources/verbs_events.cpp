@@ -7,8 +7,8 @@
 
 namespace rdmend::sources {
 
-VerbsEvents::VerbsEvents(Reactor& reactor, std::string device, std::vector<std::string> ports, Hear hear)
-    : reactor_(reactor), device_(std::move(device)), ports_(std::move(ports)), hear_(std::move(hear)) {}
+VerbsEvents::VerbsEvents(Reactor& reactor, std::string device, std::optional<std::uint32_t> index, std::vector<std::string> ports, Hear hear)
+    : reactor_(reactor), device_(std::move(device)), index_(index), ports_(std::move(ports)), hear_(std::move(hear)) {}
 
 void VerbsEvents::start() {
   worker_ = std::make_unique<Worker>(reactor_, "verbs " + device_);
@@ -19,8 +19,8 @@ void VerbsEvents::start() {
 void VerbsEvents::try_open() {
   retry_.reset();
   if (!wanted_ || opening_ || context_) return;
-  opening_ = worker_->submit([this, device = device_]() -> std::function<void()> {
-    auto opened = verbs::Context::open(device);
+  opening_ = worker_->submit([this, device = device_, index = index_]() -> std::function<void()> {
+    auto opened = verbs::Context::open(device, index);
     Result<std::shared_ptr<verbs::Context>> result =
         opened ? Result<std::shared_ptr<verbs::Context>>(std::make_shared<verbs::Context>(std::move(*opened))) : opened.error();
     return [this, result = std::move(result)]() mutable { on_opened(std::move(result)); };

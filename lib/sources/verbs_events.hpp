@@ -16,7 +16,7 @@ namespace rdmend::sources {
 class VerbsEvents {
  public:
   using Hear = std::function<void(const std::vector<verbs::AsyncEvent>&)>;
-  VerbsEvents(Reactor& reactor, std::string device, std::vector<std::string> ports, Hear hear);
+  VerbsEvents(Reactor& reactor, std::string device, std::optional<std::uint32_t> index, std::vector<std::string> ports, Hear hear);
 
   void start();
   void uverbs_removed(const std::string& name);
@@ -39,6 +39,7 @@ class VerbsEvents {
 
   Reactor& reactor_;
   std::string device_;
+  std::optional<std::uint32_t> index_;
   std::vector<std::string> ports_;
   Hear hear_;
   std::unique_ptr<Worker> worker_;

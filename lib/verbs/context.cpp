@@ -25,13 +25,13 @@ Result<std::pair<DeviceList, int>> list_devices() {
 
 Context::Context(ibv_context* context, std::string uverbs) : context_(context), uverbs_(std::move(uverbs)) {}
 
-Result<Context> Context::open(const std::string& device) {
+Result<Context> Context::open(const std::string& device, std::optional<std::uint32_t> index) {
   auto list = list_devices();
   if (!list) return list.error();
   const auto& [devices, count] = *list;
   for (int i = 0; i < count; ++i) {
     ibv_device* const found = devices.get()[i];
-    if (device != ibv_get_device_name(found)) continue;
+    if (index ? ibv_get_device_index(found) != static_cast<int>(*index) : device != ibv_get_device_name(found)) continue;
     errno = 0;
     ibv_context* const opened = ibv_open_device(found);
     if (opened == nullptr) return errno_error("opening " + device, errno != 0 ? errno : EIO);

@@ -23,7 +23,8 @@ struct AsyncEvent {
 // Reading never blocks.
 class Context {
  public:
-  static Result<Context> open(const std::string& device);
+  // By rdma netlink's index where it is known: libibverbs goes on to call a renamed device by its old name.
+  static Result<Context> open(const std::string& device, std::optional<std::uint32_t> index);
 
   [[nodiscard]] int event_fd() const;
   // The next event; nullopt when none waits. An error ends the context's usefulness (the device has gone).
