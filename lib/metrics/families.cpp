@@ -52,7 +52,7 @@ FamilySection honesty() {
           {
               {"rdma_device_stale", gauge, "device", "1 while the device's counters cannot be read within the deadline; its other series have ended."},
               {"rdma_counters_saturated", gauge, "device, port, name", "1 while a counter stands at the largest value of its width and can count no further."},
-              {"rdma_counters_resets_total", counter, "device, port, name", "Falls of a counter that were resets, not wraps: a driver reload, or another tool that cleared it."},
+              {"rdma_counters_resets_total", counter, "device, port", "Falls of a counter that were resets, not wraps: a driver reload, or another tool that cleared it."},
               {"rdma_read_errors_total", counter, "device, port, name, errno", "Readings of a counter or attribute that failed."},
           }};
 }
@@ -64,6 +64,8 @@ FamilySection ports() {
               {"rdma_port_state", gauge, "device, port", "Logical state of the port: 1 down, 2 init, 3 armed, 4 active."},
               {"rdma_port_physical_state", gauge, "device, port", "Physical state of the port: 1 sleep, 2 polling, 3 disabled, 4 training, 5 link up, 6 error recovery, 7 test."},
               {"rdma_port_rate_bytes_per_second", gauge, "device, port", "Signalling rate of the port."},
+              {"rdma_port_lid", gauge, "device, port", "InfiniBand's local identifier of the port; 0 on Ethernet."},
+              {"rdma_port_sm_lid", gauge, "device, port", "Local identifier of the subnet manager that the port answers to; 0 on Ethernet."},
               {"rdma_bytes_sent_total", counter, "device, port", "Bytes sent."},
               {"rdma_bytes_received_total", counter, "device, port", "Bytes received."},
               {"rdma_packets_sent_total", counter, "device, port", "Packets sent."},
@@ -126,6 +128,8 @@ FamilySection events() {
           {
               {"rdma_async_events_total", counter, "device, port, event", "Asynchronous events of the device, 0 for every kind from the start."},
               {"rdma_qps", gauge, "device, type, state", "Queue pairs of all processes and of the kernel."},
+              {"rdma_qps_stuck_in_error", gauge, "device", "Queue pairs that stayed in the error state from one dump to the next while their process lives."},
+              {"rdma_qps_truncated", gauge, "device", "1 when the device has more queue pairs than sampling.qp_cap, and the rest is not seen."},
           }};
 }
 
@@ -140,7 +144,7 @@ FamilySection raw() {
 FamilySection queue_pairs() {
   return {"One series a queue pair",
           {
-              {"rdma_qp_info", gauge, "device, port, qpn, type, state, pid, comm, peer", "Always 1; what the queue pair is and whose.", true},
+              {"rdma_qp_info", gauge, "device, port, qpn, type, state, pid, comm", "Always 1; what the queue pair is and whose.", true},
           }};
 }
 
