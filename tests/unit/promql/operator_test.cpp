@@ -94,6 +94,7 @@ TEST_CASE_METHOD(Loaded, "ambiguous matches are Prometheus' errors") {
   CHECK(run(store, "twice * on(method) group_left(n) requests", 0) ==
         "error: multiple matches for labels: grouping labels must ensure unique matches");
   CHECK(run(store, "nothing / on(method) twice", 0).empty());
+  CHECK(run(store, "twice > on(method) info", 0) == "{method=\"get\"} 2\n");  // one match is filtered out, one stays
   CHECK(run(store, "-{__name__=~\"a|b\"}", 0) == "error: vector cannot contain metrics with the same labelset");
   CHECK(run(store, "{__name__=~\"a|b\"} * 2", 0) == "error: vector cannot contain metrics with the same labelset");
   CHECK(run(store, "{__name__=~\"a|b\"} > 0", 0) == "a{x=\"1\"} 1\nb{x=\"1\"} 4\n");

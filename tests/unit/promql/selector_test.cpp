@@ -59,6 +59,8 @@ TEST_CASE_METHOD(Loaded, "offset and @ move what is read, never the time of the 
   CHECK(run(store, "up[20s] @ 30", 1000) == "up 0@20 1@30\n");
   CHECK(run_range(store, "requests{job=\"web\"} @ start()", 100, 140, 20) == "requests{instance=\"0\",job=\"web\"} 300@100 300@120 300@140\n");
   CHECK(run_range(store, "requests{job=\"web\"} @ end()", 100, 140, 20) == "requests{instance=\"0\",job=\"web\"} 420@100 420@120 420@140\n");
+  CHECK(run(store, "timestamp(up @ 30 offset 20s)", 100) == "{} 10\n");
+  CHECK(run(store, "timestamp(up @ 10 offset -20s)", 100) == "{} 10\n");  // as Prometheus has it, not as one would expect
   CHECK(run_range(store, "timestamp(up @ 20)", 100, 120, 10) == "{} 20@100 20@110 20@120\n");
 }
 
