@@ -6,8 +6,9 @@
 #   its status. One argument is taken as the text of a shell script, several as a command with its arguments.
 #   -t SEC        overall time limit (default 300)
 #   -e NAME=VALUE environment of the command (repeatable)
-#   -r DIR        directory that the guest must see at the same path even below /tmp, /run or /dev (repeatable, read-only)
-#   -w DIR        the same, writable
+#   -r DIR        directory that the guest must see at the same path even below /tmp, /run or /dev (repeatable);
+#                 what it writes there is not kept
+#   -w DIR        the same, and what it writes is kept
 #   -m "LIST"     modules to load (default: what Soft-RoCE and two hosts need)
 #   -M MiB        memory (default 2048)          -c N   processors (default 2)
 #   --udev        start systemd-udevd in the guest
