@@ -6,10 +6,18 @@
 #include <vector>
 
 #include "command.hpp"
+#include "remedies/remedy.hpp"
 #include "rules/rule_file.hpp"
 
 namespace rdmend::ctl {
 namespace {
+
+// Kinds and parameters of remedies are judged by the room that runs them, the rest by the rules' own.
+void check_remedies(const rules::Group& group, Diagnostics& diagnostics) {
+  for (const auto& rule : group.rules)
+    if (rule.remedy)
+      for (const auto& step : *rule.remedy) remedies::compile(step, diagnostics);
+}
 
 bool check_one(const std::string& file) {
   const auto text = read_file(file);
@@ -20,7 +28,10 @@ bool check_one(const std::string& file) {
   Diagnostics diagnostics;
   const auto groups = rules::parse_rule_file(file, *text, diagnostics);
   std::size_t count = 0;
-  for (const auto& group : groups) count += group.rules.size();
+  for (const auto& group : groups) {
+    count += group.rules.size();
+    check_remedies(group, diagnostics);
+  }
   fmt::print(stderr, "{}", diagnostics.text());
   if (!diagnostics.failed()) fmt::print("{}: good, {} rule{}\n", file, count, count == 1 ? "" : "s");
   return !diagnostics.failed();

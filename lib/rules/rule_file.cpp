@@ -128,7 +128,7 @@ class FileParser {
     else
       finish_record(draft, rule);
     note_duplicate(rule, node.at);
-    if (parsed) group.rules.push_back(std::move(rule));
+    group.rules.push_back(std::move(rule));  // without an expression too: its remedies can still be judged
   }
 
   std::string name(const Entry& entry, bool alerting) {

@@ -37,7 +37,8 @@ struct Group {
 };
 
 // Parses and validates one rule file (Prometheus' format plus `remedy`). All faults of the file go to `diagnostics`, those
-// of expressions and templates at their own line and column. The groups are usable only if none was an error.
+// of expressions and templates at their own line and column. The groups are usable only if none was an error: after
+// one, a rule may have no expression.
 std::vector<Group> parse_rule_file(const std::string& file, const std::string& text, Diagnostics& diagnostics);
 
 // The same file without rdmend's own keys, as Prometheus loads it (`rdmendctl export rules`). The error is the file's faults,
