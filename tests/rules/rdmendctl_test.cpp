@@ -64,13 +64,22 @@ TEST_CASE("check config") {
 TEST_CASE("check rules, remedies too") {
   const Work work("check_rules");
   work.file("good.yaml", kRules);
+  work.file("records.yaml", "groups: [{name: r, rules: [{record: x, expr: 'rate(rdma_rnr_naks_sent_total[1m])'}]}]\n");
+  work.file("unknown.yaml", "groups:\n- name: g\n  rules:\n  - {alert: A, expr: 'increase(rdma_rnr_nak_sent_total[1m]) > 100 or ALERTS > 1'}\n  - {alert: B, expr: node_infiniband_symbol_error_counter_total > 0}\n");
   work.file("bad.yaml", "groups:\n- name: g\n  rules:\n  - alert: A\n    expr: |\n      sum(x)\n        > rat(y[5m])\n    remedy:\n    - advice: {about: timeout}\n");
-  auto result = work.ctl("check rules good.yaml");
+  auto result = work.ctl("check rules records.yaml good.yaml");
   CHECK(result.status == 0);
-  CHECK(result.output == "good.yaml: good, 2 rules\n");
-  result = work.ctl("check rules good.yaml bad.yaml none.yaml");
+  CHECK(result.output == "records.yaml: good, 1 rule\ngood.yaml: good, 2 rules\n");
+  result = work.ctl("check rules unknown.yaml");
+  CHECK(result.status == 0);
+  CHECK(result.output ==
+        "unknown.yaml: good, 2 rules\n"
+        "unknown.yaml:4:5: warning: the rule 'A' reads 'rdma_rnr_nak_sent_total', which rdmend does not have; did you mean 'rdma_rnr_naks_sent_total'?\n"
+        "unknown.yaml:5:5: warning: the rule 'B' reads 'node_infiniband_symbol_error_counter_total', which rdmend does not have; its series are in config/reference/metrics.md\n");
+  result = work.ctl("check rules records.yaml good.yaml bad.yaml none.yaml");
   CHECK(result.status == 1);
   CHECK(result.output ==
+        "records.yaml: good, 1 rule\n"
         "good.yaml: good, 2 rules\n"
         "bad.yaml:7:11: error: unknown function 'rat'; did you mean 'rate'?\n"
         "bad.yaml:9:7: error: unknown remedy 'advice'; did you mean 'advise'?\n"
