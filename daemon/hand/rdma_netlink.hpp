@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/c_handle.hpp"
+#include "base/result.hpp"
+#include "model/qp.hpp"
+
+struct mnl_socket;
+struct nlmsghdr;
+extern "C" int mnl_socket_close(mnl_socket* socket);
+
+namespace rdmend::hand {
+
+// A device and the character device through which processes hold it.
+struct Device {
+  std::uint32_t index = 0;
+  std::string name;            // "rxe1"
+  std::string uverbs;          // "uverbs0"
+  dev_t number = 0;            // of the character device: what a descriptor must be before it is used
+  std::uint32_t driver_id = 0;
+};
+
+// RDMA netlink, opened before the sandbox closes. Blocking, each answer within five seconds.
+class RdmaNetlink {
+ public:
+  static Result<RdmaNetlink> open();
+  Result<Device> device(std::uint32_t index);
+  // All QPs of the device, the kernel's own too. An error when there are more than kMostQps.
+  Result<std::vector<QpInfo>> qps(const Device& device);
+
+  static constexpr std::size_t kMostQps = 1U << 17;
+
+ private:
+  explicit RdmaNetlink(mnl_socket* socket) : socket_(socket) {}
+  using Callback = int (*)(const nlmsghdr*, void*);
+  Result<void> ask(std::vector<char>& request, Callback callback, void* data);
+
+  CHandle<mnl_socket, mnl_socket_close> socket_;
+  std::uint32_t sequence_ = 0;
+};
+
+}  // namespace rdmend::hand
