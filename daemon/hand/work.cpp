@@ -106,8 +106,10 @@ class Job {
         if (const auto tgid = process_of_thread(listed_[by_qpn_[request_.qps[i].qpn]].pid); tgid != 0) by_process[tgid].push_back(i);
     for (const auto& [tgid, indexes] : by_process) {
       const auto done = work_on(tgid, indexes);
-      if (done || done.error().code == ENODEV) continue;  // a process without the device gave it away: search
-      for (const auto i : still_open(indexes)) close(i, done.error().message);
+      if (done) continue;
+      for (const auto i : still_open(indexes))
+        if (done.error().code == ENODEV) not_told_[i] = done.error().message;  // it gave the device to another process, perhaps: search
+        else close(i, done.error().message);
     }
   }
 
@@ -123,9 +125,8 @@ class Job {
       if (const auto done = work_on(tgid, rest); !done && done.error().code == EPERM) trouble = done.error().message;
     }
     for (const auto i : still_open(all)) {
-      auto& why = not_told_[i];
-      if (why.empty()) why = fmt::format("no process was found that has QP {}", request_.qps[i].qpn) + (trouble.empty() ? "" : ": " + trouble);
-      close(i, why);
+      const auto& known = not_told_[i].empty() ? trouble : not_told_[i];
+      close(i, fmt::format("no process was found that has QP {}", request_.qps[i].qpn) + (known.empty() ? "" : ": " + known));
     }
   }
 
@@ -193,7 +194,7 @@ class Job {
     const auto asked = asked_in(group, mine, indexes);
     if (asked.empty() || group.answered.empty()) return;  // not here: perhaps in another process
     if (!group.closed() || asked.size() != group.listed.size()) {
-      for (const auto i : asked) not_told_[i] = fmt::format("QP {} cannot be told from {}", request_.qps[i].qpn, others(group, mine, request_.qps[i].qpn));
+      for (const auto i : asked) not_told_[i] = fmt::format("it cannot be told from {}", others(group, mine, request_.qps[i].qpn));
       return;
     }
     std::vector<Answer> theirs;
