@@ -90,7 +90,8 @@ struct HandClient::State {
     part.id = next_id;
     const auto packet = wire::encode(part);
     if (!packet) return finish(packet.error());
-    if (send(hand.socket.get(), packet->data(), packet->size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return lost(errno_error("rdmend-hand cannot be asked", errno).message);
+    if (send(hand.socket.get(), packet->data(), packet->size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+      return errno == EPIPE || errno == ECONNRESET ? lost({}) : lost(errno_error("rdmend-hand cannot be asked", errno).message);
     asked = next_id;
     next_id = next_id == UINT32_MAX ? 1 : next_id + 1;
   }
@@ -99,7 +100,7 @@ struct HandClient::State {
     buffer.resize(wire::kHandMostBytes + 1);
     const auto got = recv(hand.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) return lost("rdmend-hand has closed its socket");
+    if (got <= 0) return lost({});
     auto reply = wire::decode_reply(std::span(buffer).first(static_cast<std::size_t>(got)));
     if (!reply) return lost("rdmend-hand answers nonsense: " + reply.error().message);
     if (reply->id != asked || asked == 0) return lost("rdmend-hand answers what it was not asked" + (reply->error.empty() ? "" : ": " + printable(reply->error)));
@@ -137,22 +138,21 @@ struct HandClient::State {
     if (under_way) lost(why);
   }
 
-  // The connection is of no more use. A child's end says more than the socket's: wait for it.
+  // The connection is of no more use. `why` is the hand's misbehaviour, for which it is killed; "" when it has closed its socket, which a
+  // child does by ending: how it ended says more, so that is waited for.
   void lost(std::string why) {
+    if (!hand.pidfd) return gone(why.empty() ? "rdmend-hand has closed its socket" : std::move(why));
     asked = 0;
     closing = true;
-    if (!hand.pidfd) return gone(std::move(why));
-    trouble = why + "; it is being replaced";
     socket_watch.reset();
     hand.socket.reset();
-    // One that closed its socket is about to end by itself, and how tells more than our signal would.
-    if (why != "rdmend-hand has closed its socket") kill_hand(hand);
+    if (!why.empty()) kill_hand(hand);
+    trouble = why.empty() ? "rdmend-hand is ending" : why + "; it is being replaced";
     blame = std::move(why);
   }
 
   void gone(std::string why) {
-    if (!blame.empty() && blame != "rdmend-hand has closed its socket") why = std::move(blame);
-    blame.clear();
+    if (!blame.empty()) why = std::exchange(blame, {});
     asked = 0;
     closing = false;
     socket_watch.reset();
