@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // qp_owner MODE COUNT: an ordinary verbs program that has never heard of rdmend. Makes COUNT pairs of RC queue pairs, one on rxe1 and
 // one on rxe2, connected to each other, says "qp DEVICE QPN TIMER" for each and "ready", then does what it is told on stdin, a word a line:
-//   timers            reads every QP's min_rnr_timer and state back from the driver: "timer QPN CODE STATE", then "ok"
+//   timers            reads every QP's min_rnr_timer and state back from the driver: "timer DEVICE QPN CODE STATE", then "ok"
 //   start | stop      messages go through all pairs, without end | until here: "stopped MESSAGES FAILED"
 //   churn COUNT       destroys and makes again (connected) COUNT QPs: "churned COUNT ebusy N tries WORST us WORST failed N"
 //   destroy           destroys every QP: "destroyed COUNT ebusy N failed N"
@@ -193,7 +193,7 @@ static void timers(void) {
       struct ibv_qp_attr attr;
       struct ibv_qp_init_attr init;
       if (ibv_query_qp(ends[i][k].qp, &attr, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER, &init)) die("ibv_query_qp");
-      printf("timer %u %d %d\n", ends[i][k].qp->qp_num, attr.min_rnr_timer, attr.qp_state);
+      printf("timer %s %u %d %d\n", sides[k].name, ends[i][k].qp->qp_num, attr.min_rnr_timer, attr.qp_state);
     }
   puts("ok");
 }
@@ -204,19 +204,31 @@ static void* obey(void* unused) {
   pthread_t thread;
   while (fgets(line, sizeof line, stdin)) {
     line[strcspn(line, "\n")] = 0;
-    if (!strcmp(line, "timers")) timers();
-    else if (!strcmp(line, "start")) traffic = 1, pthread_create(&thread, NULL, pump, NULL), puts("started");
-    else if (!strcmp(line, "stop")) traffic = 0, pthread_join(thread, NULL), printf("stopped %d %d\n", messages, failures);
-    else if (!strncmp(line, "churn ", 6)) churn(atoi(line + 6));
-    else if (!strcmp(line, "destroy")) destroy_all();
-    else if (!strcmp(line, "handover")) {
+    if (!strcmp(line, "timers")) {
+      timers();
+    } else if (!strcmp(line, "start")) {
+      traffic = 1;
+      pthread_create(&thread, NULL, pump, NULL);
+      puts("started");
+    } else if (!strcmp(line, "stop")) {
+      traffic = 0;
+      pthread_join(thread, NULL);
+      printf("stopped %d %d\n", messages, failures);
+    } else if (!strncmp(line, "churn ", 6)) {
+      churn(atoi(line + 6));
+    } else if (!strcmp(line, "destroy")) {
+      destroy_all();
+    } else if (!strcmp(line, "handover")) {
       fflush(stdout);
       pid_t child = fork();
       if (child) _exit(child < 0);
       setvbuf(stdout, NULL, _IOLBF, 0);
       printf("child %d\n", getpid());
-    } else if (!strcmp(line, "exit")) _exit(0);
-    else printf("what is '%s'?\n", line);
+    } else if (!strcmp(line, "exit")) {
+      _exit(0);
+    } else {
+      printf("what is '%s'?\n", line);
+    }
     fflush(stdout);
   }
   _exit(0);

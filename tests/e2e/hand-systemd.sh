@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# hand-systemd.sh: in the guest, systemd as PID 1: the units that grant acting, as they are shipped. The hand that systemd starts runs as
+# user rdmend with CAP_SYS_PTRACE and under NoNewPrivileges, and must reach root's process.
+set -euo pipefail
+useradd --system --no-create-home --shell /usr/sbin/nologin rdmend 2>/dev/null || id rdmend
+install -D -m 755 "$RDMEND_BUILD/daemon/hand/rdmend-hand" /usr/libexec/rdmend/rdmend-hand
+install -m 644 "$RDMEND_SOURCE"/systemd/rdmend-hand.socket "$RDMEND_SOURCE"/systemd/rdmend-hand@.service /etc/systemd/system/
+systemctl daemon-reload
+systemd-analyze verify /etc/systemd/system/rdmend-hand.socket
+systemctl start rdmend-hand.socket
+stat -c '%a %U %n' /run/rdmend-hand.sock
+status=0
+"$RDMEND_BUILD/tests/e2e/e2e_hand" '[systemd]' || status=$?
+journalctl --no-pager -q -o cat -u 'rdmend-hand@*' | tail -20
+exit $status
