@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/log.hpp"
 #include "verbs/event_names.hpp"
 
 namespace rdmend::sources {
@@ -56,6 +55,11 @@ void Device::end_scope(const std::string& scope) {
 
 void Device::emit_device() { emit("device/" + found_.name, series_.honesty(stale_)); }
 
+void Device::complain(const std::string& what) {
+  const auto suppressed = complaints_.admit(what, reactor_.now().mono);
+  if (suppressed >= 0) log::warning("sources", what, {{"device", found_.name}, {"suppressed", std::to_string(suppressed)}});
+}
+
 void Device::tell(std::string port, std::string kind, std::string detail) {
   if (ended_) return;
   sinks_.event({.at = reactor_.now().wall, .device = found_.name, .port = std::move(port), .kind = std::move(kind), .detail = std::move(detail)});
@@ -83,7 +87,7 @@ void Device::read_now() {
 }
 
 void Device::on_late() {
-  if (!stale_) log::warning("sources", "device does not answer within the deadline: its series end", {{"device", found_.name}});
+  complain("device does not answer within the deadline: its series end");
   stale_ = true;
   series_.count_error("", "device", ETIMEDOUT);
   // Events and queue pairs come another way and go on.
@@ -95,7 +99,7 @@ void Device::on_late() {
 void Device::on_reading(DeviceReading reading) {
   reading_ = false;
   deadline_.reset();
-  if (stale_) log::info("sources", "device answers again", {{"device", found_.name}});
+  if (reading.error != 0) complain("device has no directory in sysfs that can be opened: is sysfs mounted here (paths.sysfs)?");
   stale_ = false;
   auto made = series_.take(reading);
   for (auto& scope : made.scopes) emit(scope.name, std::move(scope.samples));
@@ -150,7 +154,7 @@ void Device::dump_now() {
 void Device::on_dump_late() {
   series_.count_error("", "qps", ETIMEDOUT);
   end_scope("qps/" + found_.name);
-  log::warning("sources", "the list of queue pairs does not come: its series end", {{"device", found_.name}});
+  complain("the list of queue pairs does not come: its series end");
 }
 
 void Device::on_dump(QpReading reading) {

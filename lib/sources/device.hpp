@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/log.hpp"
 #include "base/reactor.hpp"
 #include "base/worker.hpp"
 #include "sources/device_reader.hpp"
@@ -51,6 +52,7 @@ class Device {
   void emit(const std::string& scope, std::vector<Sample> samples, bool urgent = false);
   void end_scope(const std::string& scope);
   void emit_device();
+  void complain(const std::string& what);
   void tell(std::string port, std::string kind, std::string detail);
 
   Reactor& reactor_;
@@ -59,6 +61,7 @@ class Device {
   FoundDevice found_;
   DeviceSeries series_;
   std::set<std::string> scopes_;
+  log::Limiter complaints_{std::chrono::minutes{10}};
   bool ended_ = false;  // what a worker still brings is dropped
 
   std::shared_ptr<DeviceReader> reader_;

@@ -2,13 +2,25 @@
 #include "sources/verbs_events.hpp"
 
 #include <algorithm>
-
-#include "base/log.hpp"
+#include <system_error>
+#include <thread>
+#include <utility>
 
 namespace rdmend::sources {
 
 VerbsEvents::VerbsEvents(Reactor& reactor, std::string device, std::optional<std::uint32_t> index, std::vector<std::string> ports, Hear hear)
     : reactor_(reactor), device_(std::move(device)), index_(index), ports_(std::move(ports)), hear_(std::move(hear)) {}
+
+VerbsEvents::~VerbsEvents() {
+  events_.reset();
+  if (!context_) return;
+  // Closing may wait for firmware, and a worker drops what waits when it ends: this last one goes by itself.
+  try {
+    std::thread([context = std::move(context_)]() mutable { context.reset(); }).detach();
+  } catch (const std::system_error&) {
+    return;  // no thread to be had: closed here
+  }
+}
 
 void VerbsEvents::start() {
   worker_ = std::make_unique<Worker>(reactor_, "verbs " + device_);
@@ -31,7 +43,8 @@ void VerbsEvents::on_opened(Result<std::shared_ptr<verbs::Context>> opened) {
   opening_ = false;
   const auto removed = std::exchange(removed_, {});
   if (!opened) {
-    if (delay_ == kLastRetry / 2) log::warning("events", "device cannot be opened: its async events are not heard", {{"device", device_}, {"error", opened.error().message}});
+    if (delay_ >= kWorthSaying && !std::exchange(said_closed_, true))
+      log::warning("events", "device cannot be opened: its async events are not heard", {{"device", device_}, {"error", opened.error().message}});
     retry_later();
     return;
   }
@@ -41,13 +54,15 @@ void VerbsEvents::on_opened(Result<std::shared_ptr<verbs::Context>> opened) {
     return;
   }
   delay_ = kFirstRetry;
+  if (std::exchange(said_closed_, false)) log::info("events", "device is open: its async events are heard", {{"device", device_}});
   if (!counts_) counts_.emplace(device_, ports_);
   const auto hear = [this](const std::vector<verbs::AsyncEvent>& events) {
     for (const auto& event : events) counts_->count(event);
     hear_(events);
   };
   const auto ended = [this](bool fatal) {
-    log::warning("events", fatal ? "device reported a fatal error" : "device's events can no longer be read", {{"device", device_}});
+    if (complaints_.admit(fatal ? "fatal" : "ended", reactor_.now().mono) >= 0)
+      log::warning("events", fatal ? "device reported a fatal error" : "device's events can no longer be read", {{"device", device_}});
     close();
     delay_ = kAfterFatal;
     retry_later();

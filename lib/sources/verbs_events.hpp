@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/log.hpp"
 #include "base/worker.hpp"
 #include "sources/async_events.hpp"
 
@@ -17,6 +18,9 @@ class VerbsEvents {
  public:
   using Hear = std::function<void(const std::vector<verbs::AsyncEvent>&)>;
   VerbsEvents(Reactor& reactor, std::string device, std::optional<std::uint32_t> index, std::vector<std::string> ports, Hear hear);
+  ~VerbsEvents();  // never waits
+  VerbsEvents(const VerbsEvents&) = delete;
+  VerbsEvents& operator=(const VerbsEvents&) = delete;
 
   void start();
   void uverbs_removed(const std::string& name);
@@ -29,6 +33,7 @@ class VerbsEvents {
 
   static constexpr milliseconds kFirstRetry{50};
   static constexpr milliseconds kLastRetry{60'000};
+  static constexpr milliseconds kWorthSaying{1000};  // shorter waits are the device node's that is not there yet
   static constexpr milliseconds kAfterFatal{30'000};  // should no uevent say that the device is back
 
  private:
@@ -50,6 +55,8 @@ class VerbsEvents {
   bool opening_ = false;
   bool wanted_ = false;  // false: its uverbs device has gone, or we are ending
   milliseconds delay_ = kFirstRetry;
+  bool said_closed_ = false;
+  log::Limiter complaints_{std::chrono::minutes{10}};
   Reactor::Handle retry_;
 };
 
