@@ -16,7 +16,8 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// What a group has gathered at one step. One struct for all: they are few, and this keeps the loop over series tight.
+// What a group has gathered at one step. One struct for all: they are few, and this keeps the loop over
+// series tight.
 struct Gathered {
   double count = 0;
   double value = 0;  // of sum, min, max; of stddev the squares
@@ -47,17 +48,25 @@ void gather_square(Gathered& group, double value) {
 // By AggregateOp; topk, bottomk and count_values are made in another way.
 constexpr std::array<SimpleRow, 11> kSimple{{
     {[](Gathered& g, double v) { g.count == 1 ? void(g.sum.sum = v) : g.sum.add(v); },
-     [](Gathered& g, double) { return g.sum.sum + g.sum.compensation; }},                                                         // sum
-    {[](Gathered& g, double v) { if (g.count == 1 || v < g.value || std::isnan(g.value)) g.value = v; }, [](Gathered& g, double) { return g.value; }},  // min
-    {[](Gathered& g, double v) { if (g.count == 1 || v > g.value || std::isnan(g.value)) g.value = v; }, [](Gathered& g, double) { return g.value; }},  // max
-    {[](Gathered& g, double v) { g.average.add(v); }, [](Gathered& g, double) { return g.average.mean(); }},                      // avg
-    {[](Gathered&, double) {}, [](Gathered& g, double) { return g.count; }},                                                      // count
-    {[](Gathered&, double) {}, [](Gathered&, double) { return 1.0; }},                                                            // group
-    {gather_square, [](Gathered& g, double) { return std::sqrt(g.value / g.count); }},                                            // stddev
-    {gather_square, [](Gathered& g, double) { return g.value / g.count; }},                                                       // stdvar
-    {nullptr, nullptr},                                                                                                           // topk
-    {nullptr, nullptr},                                                                                                           // bottomk
-    {[](Gathered& g, double v) { g.values.push_back(v); }, [](Gathered& g, double q) { return quantile(q, g.values); }},          // quantile
+     [](Gathered& g, double) { return g.sum.sum + g.sum.compensation; }},  // sum
+    {[](Gathered& g, double v) {
+       if (g.count == 1 || v < g.value || std::isnan(g.value)) g.value = v;
+     },
+     [](Gathered& g, double) { return g.value; }},  // min
+    {[](Gathered& g, double v) {
+       if (g.count == 1 || v > g.value || std::isnan(g.value)) g.value = v;
+     },
+     [](Gathered& g, double) { return g.value; }},  // max
+    {[](Gathered& g, double v) { g.average.add(v); },
+     [](Gathered& g, double) { return g.average.mean(); }},                             // avg
+    {[](Gathered&, double) {}, [](Gathered& g, double) { return g.count; }},            // count
+    {[](Gathered&, double) {}, [](Gathered&, double) { return 1.0; }},                  // group
+    {gather_square, [](Gathered& g, double) { return std::sqrt(g.value / g.count); }},  // stddev
+    {gather_square, [](Gathered& g, double) { return g.value / g.count; }},             // stdvar
+    {nullptr, nullptr},                                                                 // topk
+    {nullptr, nullptr},                                                                 // bottomk
+    {[](Gathered& g, double v) { g.values.push_back(v); },
+     [](Gathered& g, double q) { return quantile(q, g.values); }},  // quantile
 }};
 
 // Which group each row belongs to, and the groups' labels.
@@ -88,7 +97,8 @@ Groups group_rows(Evaluator& evaluator, const Aggregate& node, const Block& inpu
   return groups;
 }
 
-Block simple(Evaluator& evaluator, const Aggregate& node, const Block& input, std::span<const double> parameter) {
+Block simple(Evaluator& evaluator, const Aggregate& node, const Block& input,
+             std::span<const double> parameter) {
   const auto& row = kSimple[static_cast<std::size_t>(node.op)];
   const auto groups = group_rows(evaluator, node, input, true);
   Block out{.steps = input.steps, .ids = groups.ids, .cells = {}};
@@ -111,14 +121,15 @@ Block simple(Evaluator& evaluator, const Aggregate& node, const Block& input, st
       row.gather(group, value);
     }
     for (std::size_t i = 0; i < out.rows(); ++i)
-      if (gathered[i].count > 0) out.row(i)[step] = row.finish(gathered[i], parameter.empty() ? 0 : parameter[step]);
+      if (gathered[i].count > 0)
+        out.row(i)[step] = row.finish(gathered[i], parameter.empty() ? 0 : parameter[step]);
   }
   out.remove_empty_rows();
   return out;
 }
 
-// The k best rows of a group at one step: a heap with the worst on top. Its moves are those of Prometheus' heap, since they
-// decide which of equal values stay.
+// The k best rows of a group at one step: a heap with the worst on top. Its moves are those of Prometheus'
+// heap, since they decide which of equal values stay.
 class Best {
  public:
   Best(bool largest, std::size_t k) : largest_(largest), k_(k) {}
@@ -127,7 +138,8 @@ class Best {
     if (heap_.size() < k_) {
       heap_.push_back({value, row});
       rise(heap_.size() - 1);
-    } else if ((largest_ ? heap_[0].value < value : heap_[0].value > value) || (std::isnan(heap_[0].value) && !std::isnan(value))) {
+    } else if ((largest_ ? heap_[0].value < value : heap_[0].value > value) ||
+               (std::isnan(heap_[0].value) && !std::isnan(value))) {
       heap_[0] = {value, row};
       sink();
     }
@@ -183,7 +195,8 @@ bool usable(Evaluator& evaluator, std::span<const double> parameter) {
   return !evaluator.failed();
 }
 
-Block best(Evaluator& evaluator, const Aggregate& node, const Block& input, std::span<const double> parameter) {
+Block best(Evaluator& evaluator, const Aggregate& node, const Block& input,
+           std::span<const double> parameter) {
   Block out{.steps = input.steps, .ids = {}, .cells = {}};
   if (!usable(evaluator, parameter)) return out;
   const auto groups = group_rows(evaluator, node, input, false);
@@ -242,14 +255,18 @@ Block count_values(Evaluator& evaluator, const Aggregate& node, const Block& inp
 
 Block aggregate(Evaluator& evaluator, const Aggregate& node, const Frame& frame) {
   std::vector<double> parameter;
-  if (node.parameter && node.op != AggregateOp::count_values) parameter = evaluator.scalars(*node.parameter, frame);
+  if (node.parameter && node.op != AggregateOp::count_values)
+    parameter = evaluator.scalars(*node.parameter, frame);
   const auto input = evaluator.evaluate(*node.expression, frame);
   if (evaluator.failed()) return {.steps = frame.steps, .ids = {}, .cells = {}};
   switch (node.op) {
     case AggregateOp::topk:
-    case AggregateOp::bottomk: return best(evaluator, node, input, parameter);
-    case AggregateOp::count_values: return count_values(evaluator, node, input);
-    default: return simple(evaluator, node, input, parameter);
+    case AggregateOp::bottomk:
+      return best(evaluator, node, input, parameter);
+    case AggregateOp::count_values:
+      return count_values(evaluator, node, input);
+    default:
+      return simple(evaluator, node, input, parameter);
   }
 }
 

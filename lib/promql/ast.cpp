@@ -26,10 +26,17 @@ std::string text_of(double number) {
 std::string text_of(const TimeModifiers& when) {
   std::string out;
   switch (when.anchor) {
-    case TimeModifiers::Anchor::none: break;
-    case TimeModifiers::Anchor::timestamp: out = fmt::format(" @ {:.3f}", static_cast<double>(when.at.time_since_epoch().count()) / 1000); break;
-    case TimeModifiers::Anchor::start: out = " @ start()"; break;
-    case TimeModifiers::Anchor::end: out = " @ end()"; break;
+    case TimeModifiers::Anchor::none:
+      break;
+    case TimeModifiers::Anchor::timestamp:
+      out = fmt::format(" @ {:.3f}", static_cast<double>(when.at.time_since_epoch().count()) / 1000);
+      break;
+    case TimeModifiers::Anchor::start:
+      out = " @ start()";
+      break;
+    case TimeModifiers::Anchor::end:
+      out = " @ end()";
+      break;
   }
   if (when.has_offset) out += " offset " + format_duration(when.offset);
   return out;
@@ -44,36 +51,53 @@ std::string bare_text(const VectorSelector& selector) {
   std::string inner;
   for (const auto& matcher : selector.matchers) {
     if (!selector.name.empty() && matcher.name() == kMetricName) continue;
-    inner += fmt::format("{}{}{}{}", inner.empty() ? "" : ",", matcher.name(), op_text(matcher.op()), quote(matcher.value()));
+    inner += fmt::format("{}{}{}{}", inner.empty() ? "" : ",", matcher.name(), op_text(matcher.op()),
+                         quote(matcher.value()));
   }
-  return inner.empty() && !selector.name.empty() ? selector.name : fmt::format("{}{{{}}}", selector.name, inner);
+  return inner.empty() && !selector.name.empty() ? selector.name
+                                                 : fmt::format("{}{{{}}}", selector.name, inner);
 }
 
-std::string list(const std::vector<std::string>& labels) { return fmt::format("({})", fmt::join(labels, ", ")); }
+std::string list(const std::vector<std::string>& labels) {
+  return fmt::format("({})", fmt::join(labels, ", "));
+}
 
 struct Printer {
   std::string operator()(const NumberLiteral& number) const { return text_of(number.value); }
   std::string operator()(const StringLiteral& string) const { return quote(string.value); }
-  std::string operator()(const VectorSelector& selector) const { return bare_text(selector) + text_of(selector.when); }
+  std::string operator()(const VectorSelector& selector) const {
+    return bare_text(selector) + text_of(selector.when);
+  }
   std::string operator()(const MatrixSelector& matrix) const {
-    return fmt::format("{}[{}]{}", bare_text(matrix.selector), format_duration(matrix.range), text_of(matrix.selector.when));
+    return fmt::format("{}[{}]{}", bare_text(matrix.selector), format_duration(matrix.range),
+                       text_of(matrix.selector.when));
   }
   std::string operator()(const Subquery& subquery) const {
     const auto step = subquery.step.count() > 0 ? format_duration(subquery.step) : std::string();
-    return fmt::format("{}[{}:{}]{}", text_of(*subquery.expression), format_duration(subquery.range), step, text_of(subquery.when));
+    return fmt::format("{}[{}:{}]{}", text_of(*subquery.expression), format_duration(subquery.range), step,
+                       text_of(subquery.when));
   }
   std::string operator()(const Paren& paren) const { return fmt::format("({})", text_of(*paren.expression)); }
-  std::string operator()(const Unary& unary) const { return (unary.negative ? "-" : "+") + text_of(*unary.operand); }
+  std::string operator()(const Unary& unary) const {
+    return (unary.negative ? "-" : "+") + text_of(*unary.operand);
+  }
   std::string operator()(const Binary& binary) const {
     std::string matching = binary.returns_bool ? " bool" : "";
     if (binary.has_matching) matching += (binary.on ? " on " : " ignoring ") + list(binary.labels);
-    if (binary.group != Binary::Group::none) matching += (binary.group == Binary::Group::left ? " group_left " : " group_right ") + list(binary.include);
-    return fmt::format("{} {}{} {}", text_of(*binary.left), binary_op_text(binary.op), matching, text_of(*binary.right));
+    if (binary.group != Binary::Group::none)
+      matching +=
+          (binary.group == Binary::Group::left ? " group_left " : " group_right ") + list(binary.include);
+    return fmt::format("{} {}{} {}", text_of(*binary.left), binary_op_text(binary.op), matching,
+                       text_of(*binary.right));
   }
   std::string operator()(const Aggregate& aggregate) const {
-    const auto grouping = aggregate.has_grouping ? fmt::format(" {} {} ", aggregate.without ? "without" : "by", list(aggregate.labels)) : "";
+    const auto grouping =
+        aggregate.has_grouping
+            ? fmt::format(" {} {} ", aggregate.without ? "without" : "by", list(aggregate.labels))
+            : "";
     const auto parameter = aggregate.parameter ? text_of(*aggregate.parameter) + ", " : "";
-    return fmt::format("{}{}({}{})", aggregate_op_text(aggregate.op), grouping, parameter, text_of(*aggregate.expression));
+    return fmt::format("{}{}({}{})", aggregate_op_text(aggregate.op), grouping, parameter,
+                       text_of(*aggregate.expression));
   }
   std::string operator()(const Call& call) const {
     std::vector<std::string> arguments;
@@ -82,7 +106,9 @@ struct Printer {
   }
 };
 
-std::string text_of(const Node& node) { return std::visit(Printer{}, node.is); }
+std::string text_of(const Node& node) {
+  return std::visit(Printer{}, node.is);
+}
 
 std::vector<const Node*> children(const Node& node) {
   std::vector<const Node*> out;
@@ -109,8 +135,10 @@ std::vector<const Node*> children(const Node& node) {
 milliseconds reach_of(const Node& node) {
   milliseconds most{0};
   for (const auto* child : children(node)) most = std::max(most, reach_of(*child));
-  if (const auto* selector = std::get_if<VectorSelector>(&node.is)) most = selector->when.offset + Limits{}.look_back;
-  if (const auto* matrix = std::get_if<MatrixSelector>(&node.is)) most = matrix->selector.when.offset + matrix->range;
+  if (const auto* selector = std::get_if<VectorSelector>(&node.is))
+    most = selector->when.offset + Limits{}.look_back;
+  if (const auto* matrix = std::get_if<MatrixSelector>(&node.is))
+    most = matrix->selector.when.offset + matrix->range;
   if (const auto* subquery = std::get_if<Subquery>(&node.is)) most += subquery->when.offset + subquery->range;
   return std::max(most, milliseconds{0});
 }
@@ -123,13 +151,15 @@ const char* value_type_name(ValueType type) {
 }
 
 const char* binary_op_text(BinaryOp op) {
-  constexpr std::array<const char*, 15> kTexts{"+", "-", "*", "/", "%", "^", "==", "!=", "<", "<=", ">", ">=", "and", "or", "unless"};
+  constexpr std::array<const char*, 15> kTexts{
+      "+", "-", "*", "/", "%", "^", "==", "!=", "<", "<=", ">", ">=", "and", "or", "unless"};
   return kTexts[static_cast<std::size_t>(op)];
 }
 
 const char* aggregate_op_text(AggregateOp op) {
-  constexpr std::array<const char*, 12> kTexts{"sum",    "min",    "max",  "avg",     "count",    "group",
-                                               "stddev", "stdvar", "topk", "bottomk", "quantile", "count_values"};
+  constexpr std::array<const char*, 12> kTexts{"sum",   "min",     "max",      "avg",
+                                               "count", "group",   "stddev",   "stdvar",
+                                               "topk",  "bottomk", "quantile", "count_values"};
   return kTexts[static_cast<std::size_t>(op)];
 }
 
@@ -146,9 +176,13 @@ void walk(const Node& node, const std::function<void(const Node&)>& visit) {
 
 Expression::Expression(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
 
-ValueType Expression::type() const { return root_->type; }
+ValueType Expression::type() const {
+  return root_->type;
+}
 
-std::string Expression::text() const { return text_of(*root_); }
+std::string Expression::text() const {
+  return text_of(*root_);
+}
 
 std::vector<std::vector<store::Matcher>> Expression::selectors() const {
   std::vector<std::vector<store::Matcher>> out;
@@ -159,6 +193,8 @@ std::vector<std::vector<store::Matcher>> Expression::selectors() const {
   return out;
 }
 
-milliseconds Expression::reach() const { return reach_of(*root_); }
+milliseconds Expression::reach() const {
+  return reach_of(*root_);
+}
 
 }  // namespace rdmend::promql

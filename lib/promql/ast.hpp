@@ -51,10 +51,30 @@ struct Unary {
   NodePtr operand;
 };
 
-enum class BinaryOp { add, sub, mul, div, mod, pow, equal, not_equal, less, less_equal, greater, greater_equal, and_, or_, unless };
+enum class BinaryOp {
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  pow,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  and_,
+  or_,
+  unless
+};
 const char* binary_op_text(BinaryOp op);
-inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::equal && op <= BinaryOp::greater_equal; }
-inline bool is_set_operator(BinaryOp op) { return op >= BinaryOp::and_; }
+inline bool is_comparison(BinaryOp op) {
+  return op >= BinaryOp::equal && op <= BinaryOp::greater_equal;
+}
+inline bool is_set_operator(BinaryOp op) {
+  return op >= BinaryOp::and_;
+}
 
 struct Binary {
   enum class Group { none, left, right };
@@ -68,7 +88,20 @@ struct Binary {
   std::vector<std::string> include;  // of group_left or group_right
 };
 
-enum class AggregateOp { sum, min, max, avg, count, group, stddev, stdvar, topk, bottomk, quantile, count_values };
+enum class AggregateOp {
+  sum,
+  min,
+  max,
+  avg,
+  count,
+  group,
+  stddev,
+  stdvar,
+  topk,
+  bottomk,
+  quantile,
+  count_values
+};
 const char* aggregate_op_text(AggregateOp op);
 
 struct Aggregate {
@@ -91,7 +124,9 @@ struct Node {
   Position at;
   ValueType type = ValueType::scalar;
   std::size_t depth = 1;  // of the tree below it: bounded, since evaluation recurses
-  std::variant<NumberLiteral, StringLiteral, VectorSelector, MatrixSelector, Subquery, Paren, Unary, Binary, Aggregate, Call> is;
+  std::variant<NumberLiteral, StringLiteral, VectorSelector, MatrixSelector, Subquery, Paren, Unary, Binary,
+               Aggregate, Call>
+      is;
 };
 
 // The node inside any number of parentheses.

@@ -20,24 +20,39 @@ struct Outcome {
 
 Outcome apply(BinaryOp op, double a, double b) {
   switch (op) {
-    case BinaryOp::add: return {a + b};
-    case BinaryOp::sub: return {a - b};
-    case BinaryOp::mul: return {a * b};
-    case BinaryOp::div: return {a / b};
-    case BinaryOp::mod: return {std::fmod(a, b)};
-    case BinaryOp::pow: return {std::pow(a, b)};
-    case BinaryOp::equal: return {a, a == b};
-    case BinaryOp::not_equal: return {a, a != b};
-    case BinaryOp::less: return {a, a < b};
-    case BinaryOp::less_equal: return {a, a <= b};
-    case BinaryOp::greater: return {a, a > b};
-    case BinaryOp::greater_equal: return {a, a >= b};
-    default: break;  // set operators never come here
+    case BinaryOp::add:
+      return {a + b};
+    case BinaryOp::sub:
+      return {a - b};
+    case BinaryOp::mul:
+      return {a * b};
+    case BinaryOp::div:
+      return {a / b};
+    case BinaryOp::mod:
+      return {std::fmod(a, b)};
+    case BinaryOp::pow:
+      return {std::pow(a, b)};
+    case BinaryOp::equal:
+      return {a, a == b};
+    case BinaryOp::not_equal:
+      return {a, a != b};
+    case BinaryOp::less:
+      return {a, a < b};
+    case BinaryOp::less_equal:
+      return {a, a <= b};
+    case BinaryOp::greater:
+      return {a, a > b};
+    case BinaryOp::greater_equal:
+      return {a, a >= b};
+    default:
+      break;  // set operators never come here
   }
   return {a, false};
 }
 
-bool drops_name(const Binary& node) { return !is_comparison(node.op) || node.returns_bool; }
+bool drops_name(const Binary& node) {
+  return !is_comparison(node.op) || node.returns_bool;
+}
 
 Block scalar_scalar(Evaluator& evaluator, const Binary& node, const Frame& frame) {
   const auto left = evaluator.scalars(*node.left, frame), right = evaluator.scalars(*node.right, frame);
@@ -61,7 +76,8 @@ Block vector_scalar(Evaluator& evaluator, const Binary& node, const Frame& frame
     for (std::size_t step = 0; step < frame.steps; ++step) {
       const double value = row[step];
       if (is_absent(value)) continue;
-      const auto outcome = swapped ? apply(node.op, scalar[step], value) : apply(node.op, value, scalar[step]);
+      const auto outcome =
+          swapped ? apply(node.op, scalar[step], value) : apply(node.op, value, scalar[step]);
       if (!is_comparison(node.op))
         row[step] = outcome.value;
       else if (node.returns_bool)
@@ -82,7 +98,9 @@ struct Sides {
   std::size_t keys = 0;
 };
 
-LabelFilter matched_by(const Binary& node) { return {.only = node.on, .names = node.labels}; }
+LabelFilter matched_by(const Binary& node) {
+  return {.only = node.on, .names = node.labels};
+}
 
 Sides evaluate_sides(Evaluator& evaluator, const Binary& node, const Frame& frame) {
   Sides sides;
@@ -129,12 +147,15 @@ Block either(Evaluator& evaluator, Sides sides, const Frame& frame) {
   return out;
 }
 
-// Arithmetic and comparison of two vectors. `many` is the side that may have several elements of a key: the left one unless
-// the matching is group_right.
+// Arithmetic and comparison of two vectors. `many` is the side that may have several elements of a key: the
+// left one unless the matching is group_right.
 class Matching {
  public:
   Matching(Evaluator& evaluator, const Binary& node, const Frame& frame)
-      : evaluator_(evaluator), node_(node), swapped_(node.group == Binary::Group::right), numbering_(kWholeIdentity) {
+      : evaluator_(evaluator),
+        node_(node),
+        swapped_(node.group == Binary::Group::right),
+        numbering_(kWholeIdentity) {
     auto sides = evaluate_sides(evaluator, node, frame);
     if (swapped_) {
       std::swap(sides.left, sides.right);
@@ -195,10 +216,12 @@ bool Matching::index_one_side(std::size_t step) {
     if (is_absent(one_.row(i)[step])) continue;
     auto& holder = row_of_key_[one_keys_[i]];
     if (holder != kNobody) {
-      evaluator_.fail(fmt::format("found duplicate series for the match group {} on the {} hand-side of the operation: [{}, {}];many-to-many "
-                                  "matching not allowed: matching labels must be unique on one side",
-                                  filtered(one_.ids[i], matched_by(node_)).text(), swapped_ ? "left" : "right",
-                                  one_.ids[i].materialised().text(), one_.ids[holder].materialised().text()));
+      evaluator_.fail(
+          fmt::format("found duplicate series for the match group {} on the {} hand-side of the operation: "
+                      "[{}, {}];many-to-many "
+                      "matching not allowed: matching labels must be unique on one side",
+                      filtered(one_.ids[i], matched_by(node_)).text(), swapped_ ? "left" : "right",
+                      one_.ids[i].materialised().text(), one_.ids[holder].materialised().text()));
       return false;
     }
     holder = i;
@@ -218,7 +241,9 @@ void Matching::match(std::size_t step) {
     // A comparison that fails is no match: so it is up to Prometheus 3.8; 3.9 counts it.
     if (!outcome.kept) continue;
     if (node_.group == Binary::Group::none) {
-      if (matched_[key] == step) return evaluator_.fail("multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)");
+      if (matched_[key] == step)
+        return evaluator_.fail(
+            "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)");
       matched_[key] = step;
     }
     const auto row = result_row(i, one);
@@ -234,8 +259,9 @@ bool Matching::claim(std::uint32_t row, std::uint32_t key, std::size_t step) {
     filled = {step, key};
     return true;
   }
-  evaluator_.fail(filled.key == key ? "multiple matches for labels: grouping labels must ensure unique matches"
-                                    : "vector cannot contain metrics with the same labelset");
+  evaluator_.fail(filled.key == key
+                      ? "multiple matches for labels: grouping labels must ensure unique matches"
+                      : "vector cannot contain metrics with the same labelset");
   return false;
 }
 
@@ -258,7 +284,9 @@ Identity Matching::result_identity(const Identity& many, const Identity& one) {
   if (node_.group == Binary::Group::none) {
     if (!node_.on && node_.labels.empty()) return {many.labels, nameless};
     // `on` keeps its labels alone; `ignoring` drops its own, but not the name.
-    auto labels = filtered({many.labels, nameless}, node_.on ? LabelFilter{.only = true, .names = node_.labels} : LabelFilter{.only = false, .names = node_.labels, .everything = true});
+    auto labels = filtered({many.labels, nameless},
+                           node_.on ? LabelFilter{.only = true, .names = node_.labels}
+                                    : LabelFilter{.only = false, .names = node_.labels, .everything = true});
     return {evaluator_.keep(std::move(labels))};
   }
   if (node_.include.empty()) return {many.labels, nameless};
@@ -270,14 +298,19 @@ Identity Matching::result_identity(const Identity& many, const Identity& one) {
 }  // namespace
 
 Block binary(Evaluator& evaluator, const Binary& node, const Frame& frame) {
-  const bool left_scalar = node.left->type == ValueType::scalar, right_scalar = node.right->type == ValueType::scalar;
+  const bool left_scalar = node.left->type == ValueType::scalar,
+             right_scalar = node.right->type == ValueType::scalar;
   if (left_scalar && right_scalar) return scalar_scalar(evaluator, node, frame);
   if (left_scalar || right_scalar) return vector_scalar(evaluator, node, frame);
   switch (node.op) {
-    case BinaryOp::and_: return filter_left(evaluator, evaluate_sides(evaluator, node, frame), true, frame);
-    case BinaryOp::unless: return filter_left(evaluator, evaluate_sides(evaluator, node, frame), false, frame);
-    case BinaryOp::or_: return either(evaluator, evaluate_sides(evaluator, node, frame), frame);
-    default: return Matching(evaluator, node, frame).run();
+    case BinaryOp::and_:
+      return filter_left(evaluator, evaluate_sides(evaluator, node, frame), true, frame);
+    case BinaryOp::unless:
+      return filter_left(evaluator, evaluate_sides(evaluator, node, frame), false, frame);
+    case BinaryOp::or_:
+      return either(evaluator, evaluate_sides(evaluator, node, frame), frame);
+    default:
+      return Matching(evaluator, node, frame).run();
   }
 }
 

@@ -21,7 +21,9 @@ bool counts(const Identity& identity, const LabelFilter& filter, std::string_vie
 std::size_t hash_of(const Identity& identity, const LabelFilter& filter) {
   constexpr std::hash<std::string_view> kHash;
   std::size_t seed = 0x9e3779b97f4a7c15ULL;
-  const auto mix = [&](std::string_view part) { seed = (std::rotl(seed, 5) ^ kHash(part)) * 0x9e3779b97f4a7c15ULL; };
+  const auto mix = [&](std::string_view part) {
+    seed = (std::rotl(seed, 5) ^ kHash(part)) * 0x9e3779b97f4a7c15ULL;
+  };
   if (filter.only) {
     for (const auto& name : filter.names) mix(identity.get(name));
     return seed;
@@ -35,13 +37,16 @@ std::size_t hash_of(const Identity& identity, const LabelFilter& filter) {
 }
 
 bool same(const Identity& a, const Identity& b, const LabelFilter& filter) {
-  if (filter.only) return std::all_of(filter.names.begin(), filter.names.end(), [&](const auto& name) { return a.get(name) == b.get(name); });
+  if (filter.only)
+    return std::all_of(filter.names.begin(), filter.names.end(),
+                       [&](const auto& name) { return a.get(name) == b.get(name); });
   if (a.labels == b.labels && (a.nameless == b.nameless || !filter.everything)) return true;
   auto left = a.labels->begin(), right = b.labels->begin();
   while (true) {
     while (left != a.labels->end() && !counts(a, filter, left->first)) ++left;
     while (right != b.labels->end() && !counts(b, filter, right->first)) ++right;
-    if (left == a.labels->end() || right == b.labels->end()) return left == a.labels->end() && right == b.labels->end();
+    if (left == a.labels->end() || right == b.labels->end())
+      return left == a.labels->end() && right == b.labels->end();
     if (*left != *right) return false;
     ++left;
     ++right;
@@ -59,13 +64,16 @@ Labels Identity::materialised() const {
 Labels filtered(const Identity& identity, const LabelFilter& filter) {
   std::vector<Labels::Pair> pairs;
   for (const auto& pair : *identity.labels) {
-    const bool kept = filter.only ? listed(filter, pair.first) && !(identity.nameless && pair.first == kMetricName) : counts(identity, filter, pair.first);
+    const bool kept = filter.only
+                          ? listed(filter, pair.first) && !(identity.nameless && pair.first == kMetricName)
+                          : counts(identity, filter, pair.first);
     if (kept) pairs.push_back(pair);
   }
   return Labels(std::move(pairs));
 }
 
-Numbering::Numbering(LabelFilter filter, std::size_t expected) : filter_(filter), table_(std::bit_ceil(expected * 2 + 8), 0) {
+Numbering::Numbering(LabelFilter filter, std::size_t expected)
+    : filter_(filter), table_(std::bit_ceil(expected * 2 + 8), 0) {
   known_.reserve(expected);
 }
 
@@ -111,7 +119,8 @@ std::span<double> Block::add(const Identity& identity) {
 }
 
 std::size_t Block::present() const {
-  return static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), [](double cell) { return !is_absent(cell); }));
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(), [](double cell) { return !is_absent(cell); }));
 }
 
 void Block::remove_empty_rows() {

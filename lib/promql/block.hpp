@@ -10,8 +10,9 @@
 
 namespace rdmend::promql {
 
-// A series' identity inside one evaluation: labels that the store or the evaluator owns, seen with or without the metric's
-// name. Most operators drop the name and change nothing else, so that this saves copying the labels.
+// A series' identity inside one evaluation: labels that the store or the evaluator owns, seen with or without
+// the metric's name. Most operators drop the name and change nothing else, so that this saves copying the
+// labels.
 struct Identity {
   const Labels* labels = nullptr;
   bool nameless = false;
@@ -24,9 +25,9 @@ struct Identity {
 
 // Which labels of a series count when two are compared.
 struct LabelFilter {
-  bool only = false;                         // those of `names`; else all but those and the metric's name
-  std::span<const std::string> names;        // sorted
-  bool everything = false;                   // all of them, the metric's name too
+  bool only = false;                   // those of `names`; else all but those and the metric's name
+  std::span<const std::string> names;  // sorted
+  bool everything = false;             // all of them, the metric's name too
 };
 inline const LabelFilter kWholeIdentity{.only = false, .names = {}, .everything = true};
 Labels filtered(const Identity& identity, const LabelFilter& filter);
@@ -54,8 +55,8 @@ class Numbering {
   std::vector<std::uint32_t> table_;  // open addressing; 0 is free, else number + 1
 };
 
-// The values of a set of series at each step of an evaluation, a row a series. kAbsent marks a step without a value: the
-// staleness marker, which no evaluation yields.
+// The values of a set of series at each step of an evaluation, a row a series. kAbsent marks a step without a
+// value: the staleness marker, which no evaluation yields.
 struct Block {
   std::size_t steps = 1;
   std::vector<Identity> ids;
@@ -63,13 +64,17 @@ struct Block {
 
   [[nodiscard]] std::size_t rows() const { return ids.size(); }
   [[nodiscard]] std::span<double> row(std::size_t i) { return std::span(cells).subspan(i * steps, steps); }
-  [[nodiscard]] std::span<const double> row(std::size_t i) const { return std::span(cells).subspan(i * steps, steps); }
+  [[nodiscard]] std::span<const double> row(std::size_t i) const {
+    return std::span(cells).subspan(i * steps, steps);
+  }
   // A new row without any value.
   std::span<double> add(const Identity& identity);
   [[nodiscard]] std::size_t present() const;
   void remove_empty_rows();
 };
 inline const double kAbsent = stale_marker();
-inline bool is_absent(double value) { return is_stale(value); }
+inline bool is_absent(double value) {
+  return is_stale(value);
+}
 
 }  // namespace rdmend::promql

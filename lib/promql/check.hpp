@@ -8,7 +8,8 @@ namespace rdmend::promql {
 
 using Faults = std::vector<ParseError>;
 
-// The rules of types and arguments, which are told all at once. Children may be null: their fault is already told.
+// The rules of types and arguments, which are told all at once. Children may be null: their fault is already
+// told.
 void check_unary(const Unary& unary, Position at, Faults& faults);
 void check_binary(const Binary& binary, Position operator_at, Faults& faults);
 void check_aggregate(const Aggregate& aggregate, Position at, Faults& faults);

@@ -13,11 +13,15 @@ constexpr std::size_t kCellsPerSample = 8;
 // Keeps sums of times far from overflow; it is the year 33658.
 constexpr milliseconds kMostTime{1'000'000'000'000'000};
 
-// The one place of lib/ that reads a clock: a query that runs too long must be stopped from inside, the loop that would
-// hand down the time being the one that it holds up.
-Instant clock_now() { return std::chrono::steady_clock::now(); }
+// The one place of lib/ that reads a clock: a query that runs too long must be stopped from inside, the loop
+// that would hand down the time being the one that it holds up.
+Instant clock_now() {
+  return std::chrono::steady_clock::now();
+}
 
-bool in_bounds(Timestamp at) { return at.time_since_epoch() < kMostTime && at.time_since_epoch() > -kMostTime; }
+bool in_bounds(Timestamp at) {
+  return at.time_since_epoch() < kMostTime && at.time_since_epoch() > -kMostTime;
+}
 
 }  // namespace
 
@@ -40,7 +44,8 @@ bool Evaluator::spend(std::size_t work) {
 }
 
 bool Evaluator::fits(std::size_t samples) {
-  if (samples_ + samples > limits_.max_samples) fail("query processing would load too many samples into memory in query execution");
+  if (samples_ + samples > limits_.max_samples)
+    fail("query processing would load too many samples into memory in query execution");
   return !failed_;
 }
 
@@ -50,21 +55,28 @@ bool Evaluator::fits_cells(std::size_t rows, std::size_t steps) {
   return !failed_;
 }
 
-const Labels* Evaluator::keep(Labels labels) { return &made_.emplace_back(std::move(labels)); }
+const Labels* Evaluator::keep(Labels labels) {
+  return &made_.emplace_back(std::move(labels));
+}
 
 Timestamp Evaluator::reference(const TimeModifiers& when, Timestamp step) const {
   switch (when.anchor) {
-    case TimeModifiers::Anchor::timestamp: return when.at - when.offset;
-    case TimeModifiers::Anchor::start: return start_ - when.offset;
-    case TimeModifiers::Anchor::end: return end_ - when.offset;
-    case TimeModifiers::Anchor::none: break;
+    case TimeModifiers::Anchor::timestamp:
+      return when.at - when.offset;
+    case TimeModifiers::Anchor::start:
+      return start_ - when.offset;
+    case TimeModifiers::Anchor::end:
+      return end_ - when.offset;
+    case TimeModifiers::Anchor::none:
+      break;
   }
   return step - when.offset;
 }
 
 Block Evaluator::evaluate(const Node& node, const Frame& frame) {
   // Every node reads the clock, however little its parts have to do.
-  if (!spend(1 + kWorkBetweenClocks / 64) || !fits_cells(1, frame.steps)) return {.steps = frame.steps, .ids = {}, .cells = {}};
+  if (!spend(1 + kWorkBetweenClocks / 64) || !fits_cells(1, frame.steps))
+    return {.steps = frame.steps, .ids = {}, .cells = {}};
   const auto before = samples_;
   auto block = dispatch(node, frame);
   samples_ = before;
@@ -76,7 +88,8 @@ Block Evaluator::evaluate(const Node& node, const Frame& frame) {
 
 std::vector<double> Evaluator::scalars(const Node& node, const Frame& frame) {
   if (const auto* literal = std::get_if<NumberLiteral>(&node.is)) {
-    if (!fits_cells(1, frame.steps)) return std::vector<double>(frame.steps > limits_.max_samples ? 1 : frame.steps, kAbsent);
+    if (!fits_cells(1, frame.steps))
+      return std::vector<double>(frame.steps > limits_.max_samples ? 1 : frame.steps, kAbsent);
     return std::vector<double>(frame.steps, literal->value);
   }
   auto cells = evaluate(node, frame).cells;
@@ -118,21 +131,25 @@ Block Evaluator::unary(const Unary& node, const Frame& frame) {
 
 Block Evaluator::call(const Call& node, const Frame& frame) {
   const auto& function = *node.function;
-  if (const auto* range = std::get_if<RangeFunction>(&function.implementation)) return call_range(node, *range, frame);
-  if (const auto* value = std::get_if<ValueFunction>(&function.implementation)) return call_value(node, *value, frame);
+  if (const auto* range = std::get_if<RangeFunction>(&function.implementation))
+    return call_range(node, *range, frame);
+  if (const auto* value = std::get_if<ValueFunction>(&function.implementation))
+    return call_value(node, *value, frame);
   return std::get<NodeFunction>(function.implementation)(*this, node, frame);
 }
 
 Block Evaluator::call_value(const Call& node, ValueFunction function, const Frame& frame) {
   std::vector<std::vector<double>> columns;
-  for (std::size_t i = 1; i < node.arguments.size(); ++i) columns.push_back(scalars(*node.arguments[i], frame));
+  for (std::size_t i = 1; i < node.arguments.size(); ++i)
+    columns.push_back(scalars(*node.arguments[i], frame));
   auto block = evaluate(*node.arguments[0], frame);
   std::array<double, 4> arguments{};
   for (std::size_t step = 0; step < frame.steps && !failed_; ++step) {
     for (std::size_t i = 0; i < columns.size(); ++i) arguments[i] = columns[i][step];
     for (std::size_t row = 0; row < block.rows() && spend(1); ++row) {
       auto& cell = block.row(row)[step];
-      if (!is_absent(cell) && !function(cell, std::span(arguments).first(columns.size()), cell)) cell = kAbsent;
+      if (!is_absent(cell) && !function(cell, std::span(arguments).first(columns.size()), cell))
+        cell = kAbsent;
     }
   }
   drop_names(block);
@@ -141,7 +158,8 @@ Block Evaluator::call_value(const Call& node, ValueFunction function, const Fram
 
 Block Evaluator::call_range(const Call& node, RangeFunction function, const Frame& frame) {
   Block out{.steps = frame.steps, .ids = {}, .cells = {}};
-  const auto matrix = std::find_if(node.arguments.begin(), node.arguments.end(), [](const auto& a) { return a->type == ValueType::matrix; });
+  const auto matrix = std::find_if(node.arguments.begin(), node.arguments.end(),
+                                   [](const auto& a) { return a->type == ValueType::matrix; });
   std::vector<double> argument;
   for (const auto& other : node.arguments)
     if (other != *matrix) argument = scalars(*other, frame);
@@ -156,7 +174,11 @@ Block Evaluator::call_range(const Call& node, RangeFunction function, const Fram
     // Both only grow, as the window slides. With one step, all that was selected is in it.
     std::size_t first = 0, past = frame.steps == 1 ? all.size() : 0;
     for (std::size_t step = 0; step < frame.steps; ++step) {
-      Window window{{}, {}, reference(*ranges.when, frame.at(step)), frame.at(step), argument.empty() ? 0 : argument[step]};
+      Window window{{},
+                    {},
+                    reference(*ranges.when, frame.at(step)),
+                    frame.at(step),
+                    argument.empty() ? 0 : argument[step]};
       window.from = window.to - ranges.range;
       while (past < all.size() && all[past].at <= window.to) ++past;
       while (first < past && all[first].at <= window.from) ++first;
@@ -181,7 +203,8 @@ void Evaluator::drop_names(Block& block, bool may_merge) {
   if (block.rows() == 0 || failed_) return;
   const auto name = block.ids[0].get(kMetricName);
   // Distinct series of one name stay distinct without it.
-  const bool one_name = std::all_of(block.ids.begin(), block.ids.end(), [&](const Identity& id) { return id.get(kMetricName) == name; });
+  const bool one_name = std::all_of(block.ids.begin(), block.ids.end(),
+                                    [&](const Identity& id) { return id.get(kMetricName) == name; });
   for (auto& id : block.ids) id.nameless = true;
   if (one_name) return;
   const auto before = block.rows();
@@ -248,28 +271,34 @@ Value to_value(const Node& root, const Block& block) {
 
 }  // namespace
 
-Result<Value> evaluate(const Expression& expression, const store::Store& store, Timestamp at, const Limits& limits) {
+Result<Value> evaluate(const Expression& expression, const store::Store& store, Timestamp at,
+                       const Limits& limits) {
   const auto& root = expression.root();
   if (!in_bounds(at)) return Error{"the evaluation time is out of bounds"};
   if (const auto* text = std::get_if<StringLiteral>(&unparenthesised(root).is)) return Value(text->value);
   Evaluator evaluator(store, limits, at, at);
   const Frame frame{.start = at};
-  Value value = root.type == ValueType::matrix ? Value(to_matrix(evaluator.ranges(unparenthesised(root), frame), at, evaluator))
-                                               : to_value(root, evaluator.evaluate(root, frame));
+  Value value = root.type == ValueType::matrix
+                    ? Value(to_matrix(evaluator.ranges(unparenthesised(root), frame), at, evaluator))
+                    : to_value(root, evaluator.evaluate(root, frame));
   if (evaluator.failed()) return evaluator.error();
   return value;
 }
 
-Result<Matrix> evaluate_range(const Expression& expression, const store::Store& store, Timestamp start, Timestamp end,
-                              milliseconds step, const Limits& limits) {
+Result<Matrix> evaluate_range(const Expression& expression, const store::Store& store, Timestamp start,
+                              Timestamp end, milliseconds step, const Limits& limits) {
   const auto& root = expression.root();
   if (!in_bounds(start) || !in_bounds(end)) return Error{"the evaluation time is out of bounds"};
-  if (step <= milliseconds{0}) return Error{"zero or negative query resolution step widths are not accepted. Try a positive integer"};
+  if (step <= milliseconds{0})
+    return Error{"zero or negative query resolution step widths are not accepted. Try a positive integer"};
   if (root.type != ValueType::scalar && root.type != ValueType::vector)
-    return Error{fmt::format("invalid expression type \"{}\" for range query, must be Scalar or instant Vector", root.type == ValueType::matrix ? "range vector" : "string")};
+    return Error{
+        fmt::format("invalid expression type \"{}\" for range query, must be Scalar or instant Vector",
+                    root.type == ValueType::matrix ? "range vector" : "string")};
   if (end < start) return Matrix{};
   Evaluator evaluator(store, limits, start, end);
-  const Frame frame{.start = start, .interval = step, .steps = static_cast<std::size_t>((end - start) / step) + 1};
+  const Frame frame{
+      .start = start, .interval = step, .steps = static_cast<std::size_t>((end - start) / step) + 1};
   auto matrix = to_matrix(evaluator.evaluate(root, frame), frame);
   if (evaluator.failed()) return evaluator.error();
   return matrix;

@@ -16,11 +16,14 @@ struct Frame {
   milliseconds interval{1};
   std::size_t steps = 1;
 
-  [[nodiscard]] Timestamp at(std::size_t step) const { return start + interval * static_cast<std::int64_t>(step); }
+  [[nodiscard]] Timestamp at(std::size_t step) const {
+    return start + interval * static_cast<std::int64_t>(step);
+  }
   [[nodiscard]] Timestamp end() const { return at(steps - 1); }
 };
 
-// The points that a range vector has over all the steps of a frame, a span a series, without staleness markers.
+// The points that a range vector has over all the steps of a frame, a span a series, without staleness
+// markers.
 struct Ranges {
   std::vector<Identity> ids;
   std::vector<std::span<const store::Point>> points;
@@ -29,7 +32,8 @@ struct Ranges {
   const TimeModifiers* when = nullptr;
 };
 
-// One evaluation: what the nodes' implementations share. A failure sticks; after it everything yields nothing, soon.
+// One evaluation: what the nodes' implementations share. A failure sticks; after it everything yields
+// nothing, soon.
 class Evaluator {
  public:
   Evaluator(const store::Store& store, const Limits& limits, Timestamp start, Timestamp end);
@@ -42,16 +46,19 @@ class Evaluator {
   std::vector<double> scalars(const Node& node, const Frame& frame);
   // The points of a range vector node.
   Ranges ranges(const Node& node, const Frame& frame);
-  // Of each series the last point of the look-back; with its time in seconds in the place of its value if `times` is set.
+  // Of each series the last point of the look-back; with its time in seconds in the place of its value if
+  // `times` is set.
   Block instants(const VectorSelector& selector, const Frame& frame, bool times = false);
 
   // The time that a selector means at a step.
   [[nodiscard]] Timestamp reference(const TimeModifiers& when, Timestamp step) const;
   const Labels* keep(Labels labels);  // until the evaluation ends
   [[nodiscard]] const Labels* no_labels() const { return &no_labels_; }
-  // Operators may have made series equal: rows of one label set become one, and two values of it at one step are a fault.
+  // Operators may have made series equal: rows of one label set become one, and two values of it at one step
+  // are a fault.
   void merge_equal(Block& block);
-  // Drops the metrics' names, and merges what that made equal; `may_merge` false: two rows of one label set are a fault.
+  // Drops the metrics' names, and merges what that made equal; `may_merge` false: two rows of one label set
+  // are a fault.
   void drop_names(Block& block, bool may_merge = true);
 
   void fail(std::string message);

@@ -12,8 +12,9 @@
 namespace rdmend::promql {
 namespace {
 
-// A finite number as 0.DIGITS x 10^point. std::to_chars writes all digits of a large number in its fixed form where Go
-// writes zeros, so that the layout is made here from the scientific form, whose digits are the shortest.
+// A finite number as 0.DIGITS x 10^point. std::to_chars writes all digits of a large number in its fixed form
+// where Go writes zeros, so that the layout is made here from the scientific form, whose digits are the
+// shortest.
 struct Decimal {
   std::string sign, digits;
   int point = 0;
@@ -21,7 +22,9 @@ struct Decimal {
 
 Decimal decimal(double value) {
   std::array<char, 64> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::fabs(value), std::chars_format::scientific).ptr;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::fabs(value),
+                                 std::chars_format::scientific)
+                       .ptr;
   const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   const auto e = text.find('e');
   Decimal out;
@@ -37,22 +40,29 @@ Decimal decimal(double value) {
 
 std::string fixed(const Decimal& number) {
   const auto count = static_cast<int>(number.digits.size());
-  if (number.point <= 0) return number.sign + "0." + std::string(static_cast<std::size_t>(-number.point), '0') + number.digits;
-  if (number.point >= count) return number.sign + number.digits + std::string(static_cast<std::size_t>(number.point - count), '0');
+  if (number.point <= 0)
+    return number.sign + "0." + std::string(static_cast<std::size_t>(-number.point), '0') + number.digits;
+  if (number.point >= count)
+    return number.sign + number.digits + std::string(static_cast<std::size_t>(number.point - count), '0');
   const auto whole = static_cast<std::size_t>(number.point);
   return number.sign + number.digits.substr(0, whole) + "." + number.digits.substr(whole);
 }
 
 std::string scientific(const Decimal& number) {
   const auto fraction = number.digits.substr(1);
-  return fmt::format("{}{}{}{}e{:+03}", number.sign, number.digits[0], fraction.empty() ? "" : ".", fraction, number.point - 1);
+  return fmt::format("{}{}{}{}e{:+03}", number.sign, number.digits[0], fraction.empty() ? "" : ".", fraction,
+                     number.point - 1);
 }
 
-const char* special(double value) { return std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf"; }
+const char* special(double value) {
+  return std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+}
 
 }  // namespace
 
-std::string format_plain(double value) { return std::isfinite(value) ? fixed(decimal(value)) : special(value); }
+std::string format_plain(double value) {
+  return std::isfinite(value) ? fixed(decimal(value)) : special(value);
+}
 
 std::string format_general(double value) {
   if (!std::isfinite(value)) return special(value);

@@ -18,7 +18,9 @@ bool each(double value, Arguments, double& result) {
   return true;
 }
 
-double sign(double v) { return v < 0 ? -1 : v > 0 ? 1 : v; }
+double sign(double v) {
+  return v < 0 ? -1 : v > 0 ? 1 : v;
+}
 
 // Go's math.Min and math.Max: NaN wins, but the infinity that cannot be beaten wins over it.
 double least(double a, double b) {
@@ -28,14 +30,18 @@ double least(double a, double b) {
   if (a == 0 && a == b) return std::signbit(a) ? a : b;
   return std::min(a, b);
 }
-double greatest(double a, double b) { return -least(-a, -b); }
+double greatest(double a, double b) {
+  return -least(-a, -b);
+}
 
 bool clamp_between(double value, double low, double high, double& result) {
   if (high < low) return false;
   result = greatest(low, least(high, value));
   return true;
 }
-bool clamp(double value, Arguments arguments, double& result) { return clamp_between(value, arguments[0], arguments[1], result); }
+bool clamp(double value, Arguments arguments, double& result) {
+  return clamp_between(value, arguments[0], arguments[1], result);
+}
 bool clamp_min(double value, Arguments arguments, double& result) {
   return clamp_between(value, arguments[0], std::numeric_limits<double>::infinity(), result);
 }
@@ -72,7 +78,8 @@ const std::array kFunctions{
     Function{"idelta", {kMatrix}, 1, 1, kVector, &idelta},
     Function{"increase", {kMatrix}, 1, 1, kVector, &increase},
     Function{"irate", {kMatrix}, 1, 1, kVector, &irate},
-    Function{"label_join", {kVector, kString, kString, kString, kString}, 3, kAnyNumber, kVector, &label_join},
+    Function{
+        "label_join", {kVector, kString, kString, kString, kString}, 3, kAnyNumber, kVector, &label_join},
     Function{"label_replace", {kVector, kString, kString, kString, kString}, 5, 5, kVector, &label_replace},
     Function{"last_over_time", {kMatrix}, 1, 1, kVector, &last_over_time, true},
     Function{"ln", {kVector}, 1, 1, kVector, &each<std::log>},
@@ -99,22 +106,63 @@ const std::array kFunctions{
     Function{"vector", {kScalar}, 1, 1, kVector, &vector},
 };
 
-constexpr auto kUnsupported = std::to_array<std::string_view>({
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "day_of_month", "day_of_week", "day_of_year", "days_in_month",
-    "deg", "double_exponential_smoothing", "first_over_time", "histogram_avg", "histogram_count", "histogram_fraction",
-    "histogram_quantile", "histogram_quantiles", "histogram_stddev", "histogram_stdvar", "histogram_sum", "holt_winters", "hour", "info",
-    "mad_over_time", "minute", "month", "pi", "rad", "sin", "sinh", "sort_by_label", "sort_by_label_desc", "tan", "tanh",
-    "ts_of_first_over_time", "ts_of_last_over_time", "ts_of_max_over_time", "ts_of_min_over_time", "year"});
+constexpr auto kUnsupported = std::to_array<std::string_view>({"acos",
+                                                               "acosh",
+                                                               "asin",
+                                                               "asinh",
+                                                               "atan",
+                                                               "atanh",
+                                                               "cos",
+                                                               "cosh",
+                                                               "day_of_month",
+                                                               "day_of_week",
+                                                               "day_of_year",
+                                                               "days_in_month",
+                                                               "deg",
+                                                               "double_exponential_smoothing",
+                                                               "first_over_time",
+                                                               "histogram_avg",
+                                                               "histogram_count",
+                                                               "histogram_fraction",
+                                                               "histogram_quantile",
+                                                               "histogram_quantiles",
+                                                               "histogram_stddev",
+                                                               "histogram_stdvar",
+                                                               "histogram_sum",
+                                                               "holt_winters",
+                                                               "hour",
+                                                               "info",
+                                                               "mad_over_time",
+                                                               "minute",
+                                                               "month",
+                                                               "pi",
+                                                               "rad",
+                                                               "sin",
+                                                               "sinh",
+                                                               "sort_by_label",
+                                                               "sort_by_label_desc",
+                                                               "tan",
+                                                               "tanh",
+                                                               "ts_of_first_over_time",
+                                                               "ts_of_last_over_time",
+                                                               "ts_of_max_over_time",
+                                                               "ts_of_min_over_time",
+                                                               "year"});
 
 }  // namespace
 
-std::span<const Function> functions() { return kFunctions; }
+std::span<const Function> functions() {
+  return kFunctions;
+}
 
 const Function* find_function(std::string_view name) {
-  const auto* found = std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return f.name == name; });
+  const auto* found =
+      std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return f.name == name; });
   return found == kFunctions.end() ? nullptr : found;
 }
 
-bool is_unsupported_function(std::string_view name) { return std::find(kUnsupported.begin(), kUnsupported.end(), name) != kUnsupported.end(); }
+bool is_unsupported_function(std::string_view name) {
+  return std::find(kUnsupported.begin(), kUnsupported.end(), name) != kUnsupported.end();
+}
 
 }  // namespace rdmend::promql

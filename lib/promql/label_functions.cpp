@@ -18,13 +18,20 @@ namespace {
 // A label that is built from others may not outgrow what the store takes.
 constexpr std::size_t kMostValueBytes = store::kMostLabelBytes;
 
-Block nothing(const Frame& frame) { return {.steps = frame.steps, .ids = {}, .cells = {}}; }
+Block nothing(const Frame& frame) {
+  return {.steps = frame.steps, .ids = {}, .cells = {}};
+}
 
-double seconds_of(Timestamp at) { return static_cast<double>(at.time_since_epoch().count()) / 1000; }
+double seconds_of(Timestamp at) {
+  return static_cast<double>(at.time_since_epoch().count()) / 1000;
+}
 
-const std::string& text_of(const NodePtr& node) { return std::get<StringLiteral>(unparenthesised(*node).is).value; }
+const std::string& text_of(const NodePtr& node) {
+  return std::get<StringLiteral>(unparenthesised(*node).is).value;
+}
 
-// The labels that the selector's equalities imply, for what absent() yields. One that is matched twice implies nothing.
+// The labels that the selector's equalities imply, for what absent() yields. One that is matched twice
+// implies nothing.
 Labels implied_labels(const Node& argument) {
   const auto& bare = unparenthesised(argument);
   const VectorSelector* selector = std::get_if<VectorSelector>(&bare.is);
@@ -70,9 +77,12 @@ Block sorted(Evaluator& evaluator, const Call& call, const Frame& frame, bool de
   return out;
 }
 
-bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
-// Expands $1, ${1}, $name, ${name} and $$ as Go's Regexp.Expand does: an unknown name is empty, a lone $ stays.
+// Expands $1, ${1}, $name, ${name} and $$ as Go's Regexp.Expand does: an unknown name is empty, a lone $
+// stays.
 class Replacement {
  public:
   Replacement(const RE2& regex, std::string_view text) : names_(regex.NamedCapturingGroups()), text_(text) {}
@@ -105,7 +115,8 @@ class Replacement {
     if (end == begin || (braces && (end == text_.size() || text_[end] != '}'))) return 0;
     return end + (braces ? 1 : 0) - at;
   }
-  void append_group(std::string& out, std::string_view reference, std::span<const re2::StringPiece> groups) const {
+  void append_group(std::string& out, std::string_view reference,
+                    std::span<const re2::StringPiece> groups) const {
     std::string name;
     std::copy_if(reference.begin(), reference.end(), std::back_inserter(name), is_name_character);
     std::size_t index = 0;
@@ -115,7 +126,8 @@ class Replacement {
       index = static_cast<std::size_t>(known->second);
     else
       return;
-    if (index < groups.size() && groups[index].data() != nullptr) out.append(groups[index].data(), groups[index].size());
+    if (index < groups.size() && groups[index].data() != nullptr)
+      out.append(groups[index].data(), groups[index].size());
   }
 
   std::map<std::string, int> names_;
@@ -133,7 +145,11 @@ void set_label(Evaluator& evaluator, Identity& identity, std::string_view name, 
 bool is_label_name(std::string_view name) {
   for (std::size_t at = 0; at < name.size();) {
     const auto lead = static_cast<unsigned char>(name[at]);
-    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xc2 && lead < 0xe0 ? 2
+                               : lead >= 0xe0 && lead < 0xf0 ? 3
+                               : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                             : 0;
     if (length == 0 || at + length > name.size()) return false;
     std::uint32_t rune = length == 1 ? lead : lead & (0xffU >> (length + 1));
     for (std::size_t i = 1; i < length; ++i) {
@@ -178,7 +194,8 @@ Block label_join(Evaluator& evaluator, const Call& call, const Frame& frame) {
   for (std::size_t i = 3; i < call.arguments.size(); ++i)
     if (const auto& name = text_of(call.arguments[i]); !is_label_name(name))
       evaluator.fail("invalid source label name in label_join(): " + printable(name));
-  if (!is_label_name(target)) evaluator.fail("invalid destination label name in label_join(): " + printable(target));
+  if (!is_label_name(target))
+    evaluator.fail("invalid destination label name in label_join(): " + printable(target));
   auto block = evaluator.evaluate(*call.arguments[0], frame);
   for (auto& id : block.ids) {
     if (!evaluator.spend(8)) break;
@@ -203,8 +220,10 @@ Block label_replace(Evaluator& evaluator, const Call& call, const Frame& frame) 
   options.set_dot_nl(true);
   options.set_max_mem(1 << 20);
   const RE2 regex(pattern, options);
-  if (!regex.ok()) evaluator.fail(fmt::format("invalid regular expression in label_replace(): {}", printable(pattern)));
-  if (!is_label_name(target)) evaluator.fail("invalid destination label name in label_replace(): " + printable(target));
+  if (!regex.ok())
+    evaluator.fail(fmt::format("invalid regular expression in label_replace(): {}", printable(pattern)));
+  if (!is_label_name(target))
+    evaluator.fail("invalid destination label name in label_replace(): " + printable(target));
   auto block = evaluator.evaluate(*call.arguments[0], frame);
   if (evaluator.failed()) return block;
   const Replacement replacement(regex, text_of(call.arguments[2]));
@@ -213,7 +232,9 @@ Block label_replace(Evaluator& evaluator, const Call& call, const Frame& frame) 
     const auto value = id.get(source);
     if (!evaluator.spend(8 + value.size() / 16)) break;
     const re2::StringPiece subject(value.data() == nullptr ? "" : value.data(), value.size());
-    if (!regex.Match(subject, 0, subject.size(), RE2::ANCHOR_BOTH, groups.data(), static_cast<int>(groups.size()))) continue;
+    if (!regex.Match(subject, 0, subject.size(), RE2::ANCHOR_BOTH, groups.data(),
+                     static_cast<int>(groups.size())))
+      continue;
     set_label(evaluator, id, target, replacement.expand(groups));
   }
   evaluator.merge_equal(block);
@@ -234,8 +255,12 @@ Block scalar(Evaluator& evaluator, const Call& call, const Frame& frame) {
   return out;
 }
 
-Block sort(Evaluator& evaluator, const Call& call, const Frame& frame) { return sorted(evaluator, call, frame, false); }
-Block sort_desc(Evaluator& evaluator, const Call& call, const Frame& frame) { return sorted(evaluator, call, frame, true); }
+Block sort(Evaluator& evaluator, const Call& call, const Frame& frame) {
+  return sorted(evaluator, call, frame, false);
+}
+Block sort_desc(Evaluator& evaluator, const Call& call, const Frame& frame) {
+  return sorted(evaluator, call, frame, true);
+}
 
 Block time(Evaluator& evaluator, const Call&, const Frame& frame) {
   auto out = nothing(frame);
@@ -248,7 +273,8 @@ Block time(Evaluator& evaluator, const Call&, const Frame& frame) {
 Block timestamp(Evaluator& evaluator, const Call& call, const Frame& frame) {
   const auto& argument = unparenthesised(*call.arguments[0]);
   const auto* selector = std::get_if<VectorSelector>(&argument.is);
-  auto block = selector != nullptr ? evaluator.instants(*selector, frame, true) : evaluator.evaluate(argument, frame);
+  auto block =
+      selector != nullptr ? evaluator.instants(*selector, frame, true) : evaluator.evaluate(argument, frame);
   for (std::size_t i = 0; i < block.rows() && evaluator.spend(frame.steps); ++i) {
     for (std::size_t step = 0; step < frame.steps && selector == nullptr; ++step)
       if (auto& cell = block.row(i)[step]; !is_absent(cell)) cell = seconds_of(frame.at(step));
@@ -257,6 +283,8 @@ Block timestamp(Evaluator& evaluator, const Call& call, const Frame& frame) {
   return block;
 }
 
-Block vector(Evaluator& evaluator, const Call& call, const Frame& frame) { return evaluator.evaluate(*call.arguments[0], frame); }
+Block vector(Evaluator& evaluator, const Call& call, const Frame& frame) {
+  return evaluator.evaluate(*call.arguments[0], frame);
+}
 
 }  // namespace rdmend::promql

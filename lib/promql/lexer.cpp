@@ -21,17 +21,36 @@ struct Symbol {
   Kind kind;
 };
 // Longer ones first.
-constexpr std::array<Symbol, 23> kSymbols{{{"==", Kind::equal},        {"!=", Kind::not_equal},      {"<=", Kind::less_equal},
-                                           {">=", Kind::greater_equal}, {"=~", Kind::match_regex},    {"!~", Kind::match_not_regex},
-                                           {"<", Kind::less},           {">", Kind::greater},         {"=", Kind::assign},
-                                           {"+", Kind::add},            {"-", Kind::sub},             {"*", Kind::mul},
-                                           {"/", Kind::div},            {"%", Kind::mod},             {"^", Kind::pow},
-                                           {"(", Kind::left_paren},     {")", Kind::right_paren},     {"{", Kind::left_brace},
-                                           {"}", Kind::right_brace},    {"[", Kind::left_bracket},    {"]", Kind::right_bracket},
-                                           {",", Kind::comma},          {"@", Kind::at}}};
+constexpr std::array<Symbol, 23> kSymbols{{{"==", Kind::equal},
+                                           {"!=", Kind::not_equal},
+                                           {"<=", Kind::less_equal},
+                                           {">=", Kind::greater_equal},
+                                           {"=~", Kind::match_regex},
+                                           {"!~", Kind::match_not_regex},
+                                           {"<", Kind::less},
+                                           {">", Kind::greater},
+                                           {"=", Kind::assign},
+                                           {"+", Kind::add},
+                                           {"-", Kind::sub},
+                                           {"*", Kind::mul},
+                                           {"/", Kind::div},
+                                           {"%", Kind::mod},
+                                           {"^", Kind::pow},
+                                           {"(", Kind::left_paren},
+                                           {")", Kind::right_paren},
+                                           {"{", Kind::left_brace},
+                                           {"}", Kind::right_brace},
+                                           {"[", Kind::left_bracket},
+                                           {"]", Kind::right_bracket},
+                                           {",", Kind::comma},
+                                           {"@", Kind::at}}};
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 class Lexer {
  public:
@@ -103,7 +122,9 @@ Lexer::Fault Lexer::next() {
 
 Lexer::Fault Lexer::word() {
   std::size_t length = 1;
-  while (at_ + length < text_.size() && (is_word(text_[at_ + length]) || (text_[at_ + length] == ':' && brackets_ == 0))) ++length;
+  while (at_ + length < text_.size() &&
+         (is_word(text_[at_ + length]) || (text_[at_ + length] == ':' && brackets_ == 0)))
+    ++length;
   std::string lower(text_.substr(at_, length));
   for (auto& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return take(lower == "inf" || lower == "nan" ? Kind::number : Kind::identifier, length);
@@ -111,12 +132,14 @@ Lexer::Fault Lexer::word() {
 
 std::size_t Lexer::duration_length() const {
   std::size_t length = 0;
-  while (at_ + length < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_ + length])) != 0) ++length;
+  while (at_ + length < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_ + length])) != 0)
+    ++length;
   return length;
 }
 
 Lexer::Fault Lexer::number() {
-  if (const auto length = duration_length(); parse_duration(text_.substr(at_, length)) && text_.substr(at_, length) != "0")
+  if (const auto length = duration_length();
+      parse_duration(text_.substr(at_, length)) && text_.substr(at_, length) != "0")
     return take(Kind::duration, length);
   std::size_t length = 0;
   const bool hex = text_.substr(at_, 2) == "0x" || text_.substr(at_, 2) == "0X";
@@ -124,11 +147,15 @@ Lexer::Fault Lexer::number() {
   while (more() && (is_word(text_[at_ + length]) || text_[at_ + length] == '.')) {
     ++length;
     const char last = text_[at_ + length - 1];
-    if (!hex && (last == 'e' || last == 'E') && more() && (text_[at_ + length] == '+' || text_[at_ + length] == '-')) ++length;
+    if (!hex && (last == 'e' || last == 'E') && more() &&
+        (text_[at_ + length] == '+' || text_[at_ + length] == '-'))
+      ++length;
   }
   if (!parse_number(text_.substr(at_, length)))
-    return ParseError{position(at_), fmt::format("'{}' is neither a number nor a duration", printable(text_.substr(at_, length), 40)),
-                      "numbers are like 5, 0.5, 1e6, 0xff, Inf; durations like 5m, 1h30m"};
+    return ParseError{
+        position(at_),
+        fmt::format("'{}' is neither a number nor a duration", printable(text_.substr(at_, length), 40)),
+        "numbers are like 5, 0.5, 1e6, 0xff, Inf; durations like 5m, 1h30m"};
   return take(Kind::number, length);
 }
 
@@ -137,12 +164,17 @@ Lexer::Fault Lexer::string() {
   std::size_t length = 1;
   for (;; ++length) {
     if (at_ + length >= text_.size() || (text_[at_ + length] == '\n' && quote_mark != '`'))
-      return ParseError{position(at_), "the string is not closed", fmt::format("it needs another {}", quote_mark)};
+      return ParseError{position(at_), "the string is not closed",
+                        fmt::format("it needs another {}", quote_mark)};
     if (text_[at_ + length] == quote_mark) break;
-    if (text_[at_ + length] == '\\' && quote_mark != '`' && at_ + length + 1 < text_.size() && text_[at_ + length + 1] != '\n') ++length;
+    if (text_[at_ + length] == '\\' && quote_mark != '`' && at_ + length + 1 < text_.size() &&
+        text_[at_ + length + 1] != '\n')
+      ++length;
   }
   if (!unquote(text_.substr(at_, length + 1)))
-    return ParseError{position(at_), fmt::format("the string {} has an escape that Go does not know", printable(text_.substr(at_, length + 1), 60)),
+    return ParseError{position(at_),
+                      fmt::format("the string {} has an escape that Go does not know",
+                                  printable(text_.substr(at_, length + 1), 60)),
                       "write a backslash as \\\\, or use `...`"};
   return take(Kind::string, length + 1);
 }
@@ -154,7 +186,8 @@ Lexer::Fault Lexer::symbol() {
     if (candidate.kind == Kind::right_bracket && brackets_ > 0) --brackets_;
     return take(candidate.kind, candidate.text.size());
   }
-  return ParseError{position(at_), fmt::format("unexpected character '{}'", printable(text_.substr(at_, 1))), ""};
+  return ParseError{position(at_), fmt::format("unexpected character '{}'", printable(text_.substr(at_, 1))),
+                    ""};
 }
 
 void append_utf8(std::string& out, std::uint32_t rune) {
@@ -216,7 +249,9 @@ bool unquote_escape(std::string_view& rest, char quote_mark, std::string& out) {
 
 }  // namespace
 
-std::variant<std::vector<Token>, ParseError> tokenize(std::string_view text) { return Lexer(text).run(); }
+std::variant<std::vector<Token>, ParseError> tokenize(std::string_view text) {
+  return Lexer(text).run();
+}
 
 std::optional<std::string> unquote(std::string_view quoted) {
   const char quote_mark = quoted.front();

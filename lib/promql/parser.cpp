@@ -44,8 +44,9 @@ constexpr std::array<OperatorRow, 15> kOperators{{{Kind::identifier, "or", Binar
                                                   {Kind::pow, "^", BinaryOp::pow, 6}}};
 constexpr int kPowPrecedence = 6;
 
-constexpr std::array<std::string_view, 12> kAggregates{"sum",    "min",    "max",  "avg",     "count",    "group",
-                                                       "stddev", "stdvar", "topk", "bottomk", "quantile", "count_values"};
+constexpr std::array<std::string_view, 12> kAggregates{"sum",   "min",     "max",      "avg",
+                                                       "count", "group",   "stddev",   "stdvar",
+                                                       "topk",  "bottomk", "quantile", "count_values"};
 
 std::string lower(std::string_view word) {
   std::string out(word);
@@ -53,7 +54,9 @@ std::string lower(std::string_view word) {
   return out;
 }
 
-std::string shown(const Token& token) { return token.kind == Kind::end ? "the end" : fmt::format("'{}'", printable(token.text, 40)); }
+std::string shown(const Token& token) {
+  return token.kind == Kind::end ? "the end" : fmt::format("'{}'", printable(token.text, 40));
+}
 
 class Parser {
  public:
@@ -68,7 +71,9 @@ class Parser {
 
  private:
   // --- tokens
-  [[nodiscard]] const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(next_ + ahead, tokens_.size() - 1)]; }
+  [[nodiscard]] const Token& peek(std::size_t ahead = 0) const {
+    return tokens_[std::min(next_ + ahead, tokens_.size() - 1)];
+  }
   const Token& take() { return tokens_[next_ + 1 < tokens_.size() ? next_++ : next_]; }
   bool accept(Kind kind) {
     if (peek().kind != kind) return false;
@@ -96,7 +101,9 @@ class Parser {
     unexpected(wanted);
     return false;
   }
-  NewNode unsupported(Position at, std::string_view what) { return fault(at, fmt::format("{} is not supported by rdmend", what)); }
+  NewNode unsupported(Position at, std::string_view what) {
+    return fault(at, fmt::format("{} is not supported by rdmend", what));
+  }
 
   template <class T>
   NewNode make(Position at, ValueType type, T is, std::initializer_list<const NodePtr*> children = {});
@@ -134,14 +141,16 @@ NewNode Parser::make(Position at, ValueType type, T is, std::initializer_list<co
   std::size_t depth = 1;
   for (const auto* child : children)
     if (*child) depth = std::max(depth, (*child)->depth + 1);
-  if (depth > kMostDepth) return fault(at, "the expression is nested too deeply", fmt::format("at most {} levels", kMostDepth));
+  if (depth > kMostDepth)
+    return fault(at, "the expression is nested too deeply", fmt::format("at most {} levels", kMostDepth));
   return std::make_shared<Node>(Node{at, type, depth, std::move(is)});
 }
 
 const OperatorRow* Parser::operator_row() const {
   const auto& token = peek();
   for (const auto& row : kOperators)
-    if (row.kind == token.kind && (row.kind != Kind::identifier || lower(token.text) == row.text)) return &row;
+    if (row.kind == token.kind && (row.kind != Kind::identifier || lower(token.text) == row.text))
+      return &row;
   return nullptr;
 }
 
@@ -157,7 +166,9 @@ NewNode Parser::expression(int least_precedence) {
 }
 
 NewNode Parser::unary() {
-  if (++depth_ > kMostDepth) return fault(peek().at, "the expression is nested too deeply", fmt::format("at most {} levels", kMostDepth));
+  if (++depth_ > kMostDepth)
+    return fault(peek().at, "the expression is nested too deeply",
+                 fmt::format("at most {} levels", kMostDepth));
   NewNode node;
   if (peek().kind == Kind::add || peek().kind == Kind::sub) {
     const auto sign = take();
@@ -165,7 +176,8 @@ NewNode Parser::unary() {
     NodePtr operand = expression(kPowPrecedence);
     if (operand) {
       if (const auto* number = std::get_if<NumberLiteral>(&operand->is); number != nullptr) {
-        node = make(sign.at, ValueType::scalar, NumberLiteral{sign.kind == Kind::sub ? -number->value : number->value});
+        node = make(sign.at, ValueType::scalar,
+                    NumberLiteral{sign.kind == Kind::sub ? -number->value : number->value});
       } else {
         const Unary unary{sign.kind == Kind::sub, operand};
         check_unary(unary, sign.at, faults_);
@@ -205,7 +217,8 @@ bool Parser::matching(Binary& binary) {
   }
   if (!is_word("group_left") && !is_word("group_right")) return true;
   if (!binary.has_matching) {
-    fault(peek().at, fmt::format("{} needs 'on' or 'ignoring' before it", shown(peek())), "as in a * on(device) group_left b");
+    fault(peek().at, fmt::format("{} needs 'on' or 'ignoring' before it", shown(peek())),
+          "as in a * on(device) group_left b");
     return false;
   }
   binary.group = is_word("group_left") ? Binary::Group::left : Binary::Group::right;
@@ -253,7 +266,8 @@ std::optional<milliseconds> Parser::duration(bool may_be_negative) {
   constexpr double kMostSeconds = 9.2e9;  // what a time.Duration holds
   const auto first = peek();
   double sign = 1;
-  if (may_be_negative && (first.kind == Kind::add || first.kind == Kind::sub)) sign = take().kind == Kind::sub ? -1 : 1;
+  if (may_be_negative && (first.kind == Kind::add || first.kind == Kind::sub))
+    sign = take().kind == Kind::sub ? -1 : 1;
   const auto token = peek();
   double length = 0;
   if (token.kind == Kind::duration)
@@ -263,9 +277,11 @@ std::optional<milliseconds> Parser::duration(bool may_be_negative) {
   else
     return unexpected("a duration, as in 5m"), std::nullopt;
   take();
-  if (!(std::fabs(length) <= kMostSeconds)) return fault(token.at, "the duration is out of range", "at most 290y"), std::nullopt;
+  if (!(std::fabs(length) <= kMostSeconds))
+    return fault(token.at, "the duration is out of range", "at most 290y"), std::nullopt;
   const milliseconds whole{static_cast<std::int64_t>(std::trunc(std::round(sign * length * 1e9) / 1e6))};
-  if (!may_be_negative && whole <= milliseconds{0}) return fault(token.at, "the duration must be greater than 0"), std::nullopt;
+  if (!may_be_negative && whole <= milliseconds{0})
+    return fault(token.at, "the duration must be greater than 0"), std::nullopt;
   return whole;
 }
 
@@ -289,7 +305,8 @@ NewNode Parser::bracket(NewNode node) {
   if (!expect(Kind::right_bracket, "':' or ']'")) return nullptr;
   const auto* selector = std::get_if<VectorSelector>(&node->is);
   if (selector == nullptr)
-    return fault(open.at, "a range is only allowed after a selector", "a subquery takes any expression: (x + y)[5m:1m]");
+    return fault(open.at, "a range is only allowed after a selector",
+                 "a subquery takes any expression: (x + y)[5m:1m]");
   if (selector->when.has_offset || selector->when.anchor != TimeModifiers::Anchor::none)
     return fault(open.at, "'offset' and '@' come after the range", "as in x[5m] offset 1h");
   return make(node->at, ValueType::matrix, MatrixSelector{*selector, *range});
@@ -306,8 +323,11 @@ TimeModifiers* modifiers(Node& node) {
 bool Parser::offset(Node& node) {
   const auto word = take();
   auto* when = modifiers(node);
-  if (when == nullptr) fault(word.at, "'offset' must follow a selector, a range or a subquery", "put it inside, after each selector");
-  else if (when->has_offset) fault(word.at, "'offset' may not be set twice");
+  if (when == nullptr)
+    fault(word.at, "'offset' must follow a selector, a range or a subquery",
+          "put it inside, after each selector");
+  else if (when->has_offset)
+    fault(word.at, "'offset' may not be set twice");
   const auto by = duration(true);
   if (!by || when == nullptr) return by.has_value() && when != nullptr;
   when->offset = *by;
@@ -319,7 +339,10 @@ bool Parser::anchor(Node& node) {
   constexpr double kMostSeconds = 1e12;
   const auto sign = take();
   auto* when = modifiers(node);
-  if (when == nullptr) return fault(sign.at, "'@' must follow a selector, a range or a subquery", "put it inside, after each selector"), false;
+  if (when == nullptr)
+    return fault(sign.at, "'@' must follow a selector, a range or a subquery",
+                 "put it inside, after each selector"),
+           false;
   if (when->anchor != TimeModifiers::Anchor::none) fault(sign.at, "'@' may not be set twice");
   if (is_word("start") || is_word("end")) {
     when->anchor = lower(take().text) == "start" ? TimeModifiers::Anchor::start : TimeModifiers::Anchor::end;
@@ -331,8 +354,11 @@ bool Parser::anchor(Node& node) {
   if (token.kind != Kind::number && token.kind != Kind::duration)
     return unexpected("a timestamp in seconds, start() or end()"), false;
   take();
-  const double at = token.kind == Kind::number ? *parse_number(token.text) : static_cast<double>(parse_duration(token.text)->count()) / 1000;
-  if (!(std::fabs(at) <= kMostSeconds)) return fault(token.at, "the timestamp of '@' is out of bounds"), false;
+  const double at = token.kind == Kind::number
+                        ? *parse_number(token.text)
+                        : static_cast<double>(parse_duration(token.text)->count()) / 1000;
+  if (!(std::fabs(at) <= kMostSeconds))
+    return fault(token.at, "the timestamp of '@' is out of bounds"), false;
   when->anchor = TimeModifiers::Anchor::timestamp;
   when->at = Timestamp{milliseconds{static_cast<std::int64_t>(std::round(factor * at * 1000))}};
   return true;
@@ -343,26 +369,35 @@ NewNode Parser::primary() {
   switch (token.kind) {
     case Kind::number:
     case Kind::duration:
-    case Kind::string: return literal();
-    case Kind::left_paren: return parenthesised();
-    case Kind::left_brace: return selector();
-    case Kind::identifier: break;
-    default: return unexpected("an expression");
+    case Kind::string:
+      return literal();
+    case Kind::left_paren:
+      return parenthesised();
+    case Kind::left_brace:
+      return selector();
+    case Kind::identifier:
+      break;
+    default:
+      return unexpected("an expression");
   }
   const auto word = lower(token.text);
   const bool opens = peek(1).kind == Kind::left_paren;
   if (opens || is_word("by", 1) || is_word("without", 1)) {
     if (const auto op = std::find(kAggregates.begin(), kAggregates.end(), word); op != kAggregates.end())
       return aggregate(static_cast<AggregateOp>(op - kAggregates.begin()));
-    if (word == "limitk" || word == "limit_ratio") return unsupported(token.at, fmt::format("aggregation '{}'", word));
+    if (word == "limitk" || word == "limit_ratio")
+      return unsupported(token.at, fmt::format("aggregation '{}'", word));
   }
   return opens ? call() : selector();
 }
 
 NewNode Parser::literal() {
   const auto& token = take();
-  if (token.kind == Kind::string) return make(token.at, ValueType::string, StringLiteral{*unquote(token.text)});
-  const double value = token.kind == Kind::number ? *parse_number(token.text) : static_cast<double>(parse_duration(token.text)->count()) / 1000;
+  if (token.kind == Kind::string)
+    return make(token.at, ValueType::string, StringLiteral{*unquote(token.text)});
+  const double value = token.kind == Kind::number
+                           ? *parse_number(token.text)
+                           : static_cast<double>(parse_duration(token.text)->count()) / 1000;
   return make(token.at, ValueType::scalar, NumberLiteral{value});
 }
 
@@ -374,11 +409,13 @@ NewNode Parser::parenthesised() {
 }
 
 NewNode Parser::selector() {
-  constexpr std::array<std::string_view, 6> kReserved{"bool", "on", "ignoring", "group_left", "group_right", "atan2"};
+  constexpr std::array<std::string_view, 6> kReserved{"bool",       "on",          "ignoring",
+                                                      "group_left", "group_right", "atan2"};
   VectorSelector made;
   const auto at = peek().at;
   if (peek().kind == Kind::identifier) {
-    if (std::find(kReserved.begin(), kReserved.end(), lower(peek().text)) != kReserved.end()) return unexpected("an expression");
+    if (std::find(kReserved.begin(), kReserved.end(), lower(peek().text)) != kReserved.end())
+      return unexpected("an expression");
     made.name = take().text;
   }
   if (accept(Kind::left_brace)) {
@@ -389,7 +426,9 @@ NewNode Parser::selector() {
       break;
     }
   }
-  if (!made.name.empty()) made.matchers.push_back(store::Matcher::make(store::Matcher::Op::equal, std::string(kMetricName), made.name).value());
+  if (!made.name.empty())
+    made.matchers.push_back(
+        store::Matcher::make(store::Matcher::Op::equal, std::string(kMetricName), made.name).value());
   check_selector(made, at, faults_);
   return make(at, ValueType::vector, std::move(made));
 }
@@ -401,11 +440,19 @@ bool Parser::matcher(VectorSelector& selector) {
   const auto name = take();
   Op op = Op::equal;
   switch (peek().kind) {
-    case Kind::assign: break;
-    case Kind::not_equal: op = Op::not_equal; break;
-    case Kind::match_regex: op = Op::regex; break;
-    case Kind::match_not_regex: op = Op::not_regex; break;
-    default: return unexpected("=, !=, =~ or !~"), false;
+    case Kind::assign:
+      break;
+    case Kind::not_equal:
+      op = Op::not_equal;
+      break;
+    case Kind::match_regex:
+      op = Op::regex;
+      break;
+    case Kind::match_not_regex:
+      op = Op::not_regex;
+      break;
+    default:
+      return unexpected("=, !=, =~ or !~"), false;
   }
   take();
   if (peek().kind != Kind::string) return unexpected("a string in quotes"), false;
@@ -444,7 +491,8 @@ NewNode Parser::call() {
       std::vector<std::string_view> known(kAggregates.begin(), kAggregates.end());
       for (const auto& function : functions()) known.push_back(function.name);
       const auto near = nearest(name.text, known);
-      fault(name.at, fmt::format("unknown function '{}'", printable(name.text, 40)), near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+      fault(name.at, fmt::format("unknown function '{}'", printable(name.text, 40)),
+            near.empty() ? "" : fmt::format("did you mean '{}'?", near));
     }
   }
   if (!arguments(call.arguments)) return nullptr;
@@ -452,8 +500,11 @@ NewNode Parser::call() {
   for (const auto& argument : call.arguments) depth = std::max(depth, argument->depth + 1);
   if (call.function != nullptr) check_call(call, name.at, faults_);
   // An unknown function yields what fits nearly everywhere, so that one slip is one fault.
-  auto node = make(name.at, call.function != nullptr ? call.function->result : ValueType::vector, std::move(call));
-  if (node && (node->depth = depth) > kMostDepth) return fault(name.at, "the expression is nested too deeply", fmt::format("at most {} levels", kMostDepth));
+  auto node =
+      make(name.at, call.function != nullptr ? call.function->result : ValueType::vector, std::move(call));
+  if (node && (node->depth = depth) > kMostDepth)
+    return fault(name.at, "the expression is nested too deeply",
+                 fmt::format("at most {} levels", kMostDepth));
   return node;
 }
 
@@ -464,7 +515,8 @@ bool Parser::grouping(Aggregate& aggregate) {
   take();
   if (!label_list(aggregate.labels)) return false;
   std::sort(aggregate.labels.begin(), aggregate.labels.end());
-  aggregate.labels.erase(std::unique(aggregate.labels.begin(), aggregate.labels.end()), aggregate.labels.end());
+  aggregate.labels.erase(std::unique(aggregate.labels.begin(), aggregate.labels.end()),
+                         aggregate.labels.end());
   return true;
 }
 
@@ -479,8 +531,11 @@ NewNode Parser::aggregate(AggregateOp op) {
   if (!made.has_grouping && !grouping(made)) return nullptr;
   const std::size_t wanted = op >= AggregateOp::topk ? 2 : 1;
   if (list.size() != wanted)
-    return fault(name.at, fmt::format("'{}' takes {} argument(s), got {}", aggregate_op_text(op), wanted, list.size()),
-                 wanted == 2 ? fmt::format("as in {}({}, x)", aggregate_op_text(op), op == AggregateOp::count_values ? "\"label\"" : "2") : "");
+    return fault(name.at,
+                 fmt::format("'{}' takes {} argument(s), got {}", aggregate_op_text(op), wanted, list.size()),
+                 wanted == 2 ? fmt::format("as in {}({}, x)", aggregate_op_text(op),
+                                           op == AggregateOp::count_values ? "\"label\"" : "2")
+                             : "");
   made.expression = list.back();
   if (wanted == 2) made.parameter = list.front();
   check_aggregate(made, name.at, faults_);
@@ -491,7 +546,9 @@ NewNode Parser::aggregate(AggregateOp op) {
 
 std::variant<Expression, std::vector<ParseError>> parse(std::string_view text) {
   if (text.size() > kMostBytes)
-    return Faults{{{1, 1}, fmt::format("the expression has {} bytes", text.size()), fmt::format("at most {} are allowed", kMostBytes)}};
+    return Faults{{{1, 1},
+                   fmt::format("the expression has {} bytes", text.size()),
+                   fmt::format("at most {} are allowed", kMostBytes)}};
   if (trim(text).empty()) return Faults{{{1, 1}, "the expression is empty", ""}};
   auto tokens = tokenize(text);
   if (auto* fault = std::get_if<ParseError>(&tokens)) return Faults{*fault};

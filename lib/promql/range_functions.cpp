@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meaning of each is Prometheus 3's, down to the order of additions where that is what decides the last digits.
+// The meaning of each is Prometheus 3's, down to the order of additions where that is what decides the last
+// digits.
 #include "promql/range_functions.hpp"
 
 #include <algorithm>
@@ -13,7 +14,9 @@ using store::Point;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-double seconds_between(Timestamp from, Timestamp to) { return static_cast<double>((to - from).count()) / 1000; }
+double seconds_between(Timestamp from, Timestamp to) {
+  return static_cast<double>((to - from).count()) / 1000;
+}
 
 // What the counter rose by, a fall being a reset to zero.
 double counter_rise(std::span<const Point> points) {
@@ -23,9 +26,9 @@ double counter_rise(std::span<const Point> points) {
   return rise;
 }
 
-// The change over the whole range, from the change between the first and the last point. Up to 1.1 average intervals that
-// are missing at an edge are filled; where more is missing the series is taken to begin or end half an interval away. A
-// counter is not followed below zero.
+// The change over the whole range, from the change between the first and the last point. Up to 1.1 average
+// intervals that are missing at an edge are filled; where more is missing the series is taken to begin or end
+// half an interval away. A counter is not followed below zero.
 bool extrapolated(const Window& window, bool is_counter, double& result) {
   const auto points = window.points;
   if (points.size() < 2) return false;
@@ -36,7 +39,8 @@ bool extrapolated(const Window& window, bool is_counter, double& result) {
   const double average = sampled / static_cast<double>(points.size() - 1);
   const double threshold = average * 1.1;
   if (to_start >= threshold) to_start = average / 2;
-  if (is_counter && change > 0 && points.front().value >= 0) to_start = std::min(to_start, sampled * (points.front().value / change));
+  if (is_counter && change > 0 && points.front().value >= 0)
+    to_start = std::min(to_start, sampled * (points.front().value / change));
   if (to_end >= threshold) to_end = average / 2;
   result = change * ((sampled + to_start + to_end) / sampled);
   return true;
@@ -103,7 +107,9 @@ void KahanSum::add(double value) {
   sum = next;
 }
 
-double KahanSum::total() const { return std::isinf(sum) ? sum : sum + compensation; }
+double KahanSum::total() const {
+  return std::isinf(sum) ? sum : sum + compensation;
+}
 
 void KahanMean::add(double value) {
   ++count_;
@@ -136,13 +142,15 @@ double quantile(double q, std::span<double> values) {
   if (values.empty() || std::isnan(q)) return kNaN;
   if (q < 0) return -std::numeric_limits<double>::infinity();
   if (q > 1) return std::numeric_limits<double>::infinity();
-  std::sort(values.begin(), values.end(), [](double a, double b) { return std::isnan(a) ? !std::isnan(b) : a < b; });
+  std::sort(values.begin(), values.end(),
+            [](double a, double b) { return std::isnan(a) ? !std::isnan(b) : a < b; });
   const auto n = static_cast<double>(values.size());
   const double rank = q * (n - 1);
   const double lower = std::max(0.0, std::floor(rank));
   const double upper = std::min(n - 1, lower + 1);
   const double weight = rank - std::floor(rank);
-  return values[static_cast<std::size_t>(lower)] * (1 - weight) + values[static_cast<std::size_t>(upper)] * weight;
+  return values[static_cast<std::size_t>(lower)] * (1 - weight) +
+         values[static_cast<std::size_t>(upper)] * weight;
 }
 
 bool rate(const Window& window, double& result) {
@@ -151,10 +159,18 @@ bool rate(const Window& window, double& result) {
   return true;
 }
 
-bool increase(const Window& window, double& result) { return extrapolated(window, true, result); }
-bool delta(const Window& window, double& result) { return extrapolated(window, false, result); }
-bool irate(const Window& window, double& result) { return last_two(window, true, result); }
-bool idelta(const Window& window, double& result) { return last_two(window, false, result); }
+bool increase(const Window& window, double& result) {
+  return extrapolated(window, true, result);
+}
+bool delta(const Window& window, double& result) {
+  return extrapolated(window, false, result);
+}
+bool irate(const Window& window, double& result) {
+  return last_two(window, true, result);
+}
+bool idelta(const Window& window, double& result) {
+  return last_two(window, false, result);
+}
 
 bool deriv(const Window& window, double& result) {
   if (window.points.size() < 2) return false;

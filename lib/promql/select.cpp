@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the evaluator reads from the store: instants of the look-back, ranges, and the ranges that subqueries make.
+// What the evaluator reads from the store: instants of the look-back, ranges, and the ranges that subqueries
+// make.
 #include <algorithm>
 
 #include "promql/evaluator.hpp"
@@ -10,8 +11,8 @@ Block Evaluator::instants(const VectorSelector& selector, const Frame& frame, bo
   Block out{.steps = frame.steps, .ids = {}, .cells = {}};
   const auto from = reference(selector.when, frame.start) - limits_.look_back;
   const auto to = reference(selector.when, frame.end());
-  // timestamp(x @ t offset o) is odd in Prometheus, 2 and 3 alike: it loads what the offset asks for, and then looks at the
-  // time t in it. We are judged by Prometheus, so it is odd here too.
+  // timestamp(x @ t offset o) is odd in Prometheus, 2 and 3 alike: it loads what the offset asks for, and
+  // then looks at the time t in it. We are judged by Prometheus, so it is odd here too.
   const bool unmoved = times && selector.when.anchor != TimeModifiers::Anchor::none;
   std::size_t samples = 0;
   store_.select(selector.matchers, from, to, [&](const Labels& labels, std::span<const store::Point> points) {
@@ -21,7 +22,8 @@ Block Evaluator::instants(const VectorSelector& selector, const Frame& frame, bo
     std::size_t past = 0, found = 0;
     if (frame.steps == 1 && !unmoved) past = points.size();
     for (std::size_t step = 0; step < frame.steps; ++step) {
-      const auto now = reference(selector.when, frame.at(step)) + (unmoved ? selector.when.offset : milliseconds{0});
+      const auto now =
+          reference(selector.when, frame.at(step)) + (unmoved ? selector.when.offset : milliseconds{0});
       while (past < points.size() && points[past].at <= now) ++past;
       if (past == 0) continue;
       const auto& last = points[past - 1];
@@ -50,19 +52,20 @@ Ranges Evaluator::select_ranges(const MatrixSelector& node, const Frame& frame) 
   const auto from = reference(node.selector.when, frame.start) - node.range;
   const auto to = reference(node.selector.when, frame.end());
   std::size_t copied = 0;
-  store_.select(node.selector.matchers, from, to, [&](const Labels& labels, std::span<const store::Point> points) {
-    if (!spend(1 + points.size() / 4)) return;
-    const auto stale = [](const store::Point& point) { return is_stale(point.value); };
-    if (std::any_of(points.begin(), points.end(), stale)) {
-      copied += points.size();
-      if (!fits(copied)) return;
-      auto& living = out.owned.emplace_back(points.begin(), points.end());
-      std::erase_if(living, stale);
-      points = living;
-    }
-    out.ids.push_back({&labels});
-    out.points.push_back(points);
-  });
+  store_.select(node.selector.matchers, from, to,
+                [&](const Labels& labels, std::span<const store::Point> points) {
+                  if (!spend(1 + points.size() / 4)) return;
+                  const auto stale = [](const store::Point& point) { return is_stale(point.value); };
+                  if (std::any_of(points.begin(), points.end(), stale)) {
+                    copied += points.size();
+                    if (!fits(copied)) return;
+                    auto& living = out.owned.emplace_back(points.begin(), points.end());
+                    std::erase_if(living, stale);
+                    points = living;
+                  }
+                  out.ids.push_back({&labels});
+                  out.points.push_back(points);
+                });
   return out;
 }
 
@@ -74,7 +77,9 @@ Frame Evaluator::inner_frame(const Subquery& node, const Frame& frame) {
   auto start = after / interval * interval;
   if (start <= after) start += interval;
   if (start > to) return {.start = Timestamp{start}, .interval = interval, .steps = 0};
-  return {.start = Timestamp{start}, .interval = interval, .steps = static_cast<std::size_t>((to - start) / interval) + 1};
+  return {.start = Timestamp{start},
+          .interval = interval,
+          .steps = static_cast<std::size_t>((to - start) / interval) + 1};
 }
 
 Ranges Evaluator::subquery_ranges(const Subquery& node, const Frame& frame) {

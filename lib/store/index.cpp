@@ -61,7 +61,8 @@ void Index::erase(std::span<const Slot> slots) {
   }
   std::erase_if(all_, is_gone);
   for (const auto key : keys)
-    if (const auto list = by_pair_.find(key); std::erase_if(list->second, is_gone) > 0 && list->second.empty())
+    if (const auto list = by_pair_.find(key);
+        std::erase_if(list->second, is_gone) > 0 && list->second.empty())
       by_pair_.erase(list);
 }
 

@@ -12,9 +12,9 @@ namespace rdmend::store {
 
 using Slot = std::uint32_t;
 
-// Finds series: by their whole label set, and by matchers through a list of series for every label pair. Lists are in label
-// order. A list's key is the pair's hash alone: matchers are checked against the labels anyway, so two pairs that share a
-// list cost time, never a wrong answer.
+// Finds series: by their whole label set, and by matchers through a list of series for every label pair.
+// Lists are in label order. A list's key is the pair's hash alone: matchers are checked against the labels
+// anyway, so two pairs that share a list cost time, never a wrong answer.
 class Index {
  public:
   explicit Index(const std::vector<std::unique_ptr<Series>>& slots) : slots_(slots) {}

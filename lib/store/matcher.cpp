@@ -14,9 +14,12 @@ struct Matcher::Regex {
 
   [[nodiscard]] bool matches(std::string_view value) const {
     switch (shape) {
-      case Shape::everything: return true;
-      case Shape::something: return !value.empty();
-      case Shape::compiled: break;
+      case Shape::everything:
+        return true;
+      case Shape::something:
+        return !value.empty();
+      case Shape::compiled:
+        break;
     }
     return RE2::FullMatch(re2::StringPiece(value.data(), value.size()), *compiled);
   }
@@ -38,7 +41,8 @@ Result<Matcher> Matcher::make(Op op, std::string name, std::string value) {
       options.set_max_mem(1 << 20);  // of the cached automaton; beyond it RE2 gets slower, not larger
       regex->compiled = std::make_unique<RE2>(value, options);
       if (!regex->compiled->ok())
-        return Error{fmt::format("'{}' is not a regular expression: {}", printable(value), regex->compiled->error())};
+        return Error{
+            fmt::format("'{}' is not a regular expression: {}", printable(value), regex->compiled->error())};
     }
     matcher.regex_ = std::move(regex);
   }
@@ -49,10 +53,14 @@ Result<Matcher> Matcher::make(Op op, std::string name, std::string value) {
 
 bool Matcher::matches(std::string_view value) const {
   switch (op_) {
-    case Op::equal: return value == value_;
-    case Op::not_equal: return value != value_;
-    case Op::regex: return regex_->matches(value);
-    case Op::not_regex: break;
+    case Op::equal:
+      return value == value_;
+    case Op::not_equal:
+      return value != value_;
+    case Op::regex:
+      return regex_->matches(value);
+    case Op::not_regex:
+      break;
   }
   return !regex_->matches(value);
 }

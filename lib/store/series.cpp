@@ -6,18 +6,23 @@
 namespace rdmend::store {
 namespace {
 
-constexpr std::size_t kIndexBytesPerLabel = 24;  // a posting, and its share of the list and of the table of lists
+constexpr std::size_t kIndexBytesPerLabel =
+    24;  // a posting, and its share of the list and of the table of lists
 
-std::size_t heap_bytes(const std::string& text) { return text.capacity() > 15 ? text.capacity() + 1 : 0; }
+std::size_t heap_bytes(const std::string& text) {
+  return text.capacity() > 15 ? text.capacity() + 1 : 0;
+}
 
 std::size_t label_bytes(const Labels& labels) {
   std::size_t sum = 0;
-  for (const auto& pair : labels) sum += sizeof(pair) + heap_bytes(pair.first) + heap_bytes(pair.second) + kIndexBytesPerLabel;
+  for (const auto& pair : labels)
+    sum += sizeof(pair) + heap_bytes(pair.first) + heap_bytes(pair.second) + kIndexBytesPerLabel;
   return sum;
 }
 
 auto first_after(std::span<const Point> points, Timestamp at) {
-  return std::upper_bound(points.begin(), points.end(), at, [](Timestamp t, const Point& point) { return t < point.at; });
+  return std::upper_bound(points.begin(), points.end(), at,
+                          [](Timestamp t, const Point& point) { return t < point.at; });
 }
 
 }  // namespace

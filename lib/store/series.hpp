@@ -7,8 +7,8 @@
 
 namespace rdmend::store {
 
-// The points of one series, oldest first and contiguous, so that a window of them is a span: the live points slide through
-// one buffer and move to its front when they reach its end.
+// The points of one series, oldest first and contiguous, so that a window of them is a span: the live points
+// slide through one buffer and move to its front when they reach its end.
 class Series {
  public:
   explicit Series(Labels labels);

@@ -39,7 +39,9 @@ struct Store::State {
   Stats stats;
 
   Series* get(Handle handle) {
-    return handle.slot < slots.size() && generations[handle.slot] == handle.generation ? slots[handle.slot].get() : nullptr;
+    return handle.slot < slots.size() && generations[handle.slot] == handle.generation
+               ? slots[handle.slot].get()
+               : nullptr;
   }
   Handle handle_of(Slot slot) const { return {slot, generations[slot]}; }
   Slot create(const Labels& labels);
@@ -143,7 +145,9 @@ void Store::State::forget_the_oldest(std::size_t target) {
   std::vector<Slot> by_age;
   for (Slot slot = 0; slot < slots.size(); ++slot)
     if (slots[slot]) by_age.push_back(slot);
-  const auto last = [&](Slot slot) { return slots[slot]->empty() ? Timestamp::min() : slots[slot]->last().at; };
+  const auto last = [&](Slot slot) {
+    return slots[slot]->empty() ? Timestamp::min() : slots[slot]->last().at;
+  };
   std::sort(by_age.begin(), by_age.end(), [&](Slot a, Slot b) { return last(a) < last(b); });
   std::size_t bytes = stats.bytes, count = 0;
   for (; count < by_age.size() && bytes > target; ++count) {
@@ -156,13 +160,16 @@ void Store::State::forget_the_oldest(std::size_t target) {
 // The series of a sample; `guess` is the one that stood at its place in the batch before.
 Handle Store::State::place(const Sample& sample, const Handle* guess) {
   if (guess != nullptr)
-    if (const auto* series = get(*guess); series != nullptr && series->labels() == sample.labels) return *guess;
+    if (const auto* series = get(*guess); series != nullptr && series->labels() == sample.labels)
+      return *guess;
   const auto* slot = index.find(sample.labels);
   return handle_of(slot != nullptr ? *slot : create(sample.labels));
 }
 
-// Ends the series of `before` that this batch did not have. One that cannot take the marker yet stays a member.
-void Store::State::end_missing(std::vector<Handle>& members, const std::vector<Handle>& before, Timestamp at) {
+// Ends the series of `before` that this batch did not have. One that cannot take the marker yet stays a
+// member.
+void Store::State::end_missing(std::vector<Handle>& members, const std::vector<Handle>& before,
+                               Timestamp at) {
   for (const auto handle : before) {
     auto* series = get(handle);
     if (series == nullptr || series->mark == batches) continue;
@@ -205,7 +212,8 @@ void Store::ingest(const Batch& batch) {
   auto& state = *state_;
   ++state.batches;
   std::vector<Handle> before;
-  if (const auto known = state.scopes.find(batch.scope); known != state.scopes.end()) before = std::move(known->second);
+  if (const auto known = state.scopes.find(batch.scope); known != state.scopes.end())
+    before = std::move(known->second);
   std::vector<Handle> members;
   members.reserve(batch.samples.size());
   for (std::size_t i = 0; i < batch.samples.size(); ++i) {
@@ -241,7 +249,8 @@ void Store::append(const Labels& labels, Timestamp at, double value) {
   state_->make_room();
 }
 
-void Store::select(std::span<const Matcher> matchers, Timestamp from, Timestamp to, const Visitor& visit) const {
+void Store::select(std::span<const Matcher> matchers, Timestamp from, Timestamp to,
+                   const Visitor& visit) const {
   for (const auto slot : state_->index.candidates(matchers)) {
     const auto& series = *state_->slots[slot];
     const auto matches = [&](const Matcher& m) { return m.matches(series.labels().get(m.name())); };
@@ -264,7 +273,8 @@ void Store::expire(Timestamp now) {
     if (!state_->slots[slot]) continue;
     auto& series = *state_->slots[slot];
     const auto before = series.bytes();
-    state_->stats.points -= series.keep_between(now - state_->limits.retention, now + state_->limits.retention);
+    state_->stats.points -=
+        series.keep_between(now - state_->limits.retention, now + state_->limits.retention);
     state_->stats.bytes -= before - series.bytes();
     if (series.empty()) empty.push_back(slot);
   }
@@ -272,6 +282,8 @@ void Store::expire(Timestamp now) {
   state_->forget_dead_scopes();
 }
 
-Stats Store::stats() const { return state_->stats; }
+Stats Store::stats() const {
+  return state_->stats;
+}
 
 }  // namespace rdmend::store

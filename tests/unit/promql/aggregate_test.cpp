@@ -72,16 +72,22 @@ TEST_CASE_METHOD(Loaded, "the k best keep their labels, best first, NaN last") {
   CHECK(run(store, "topk(100, r{job=\"web\"})", 0) == "r{i=\"0\",job=\"web\"} 5\n");
   CHECK(run(store, "topk(NaN, r)", 0) == "error: Parameter value is NaN");
   CHECK(run(store, "topk(1e19, r)", 0) == "error: Scalar value 1e+19 overflows int64");
-  CHECK(run_range(store, "topk(1, r)", 0, 10, 10) == "r{i=\"0\",job=\"web\"} 5@10\nr{i=\"2\",job=\"api\"} 60@0\n");
-  CHECK(run_range(store, "bottomk(1 + time() / 10, r{job=\"api\"})", 0, 10, 10) == "r{i=\"0\",job=\"api\"} 10@0 1@10\nr{i=\"1\",job=\"api\"} 2@10\n");
+  CHECK(run_range(store, "topk(1, r)", 0, 10, 10) ==
+        "r{i=\"0\",job=\"web\"} 5@10\nr{i=\"2\",job=\"api\"} 60@0\n");
+  CHECK(run_range(store, "bottomk(1 + time() / 10, r{job=\"api\"})", 0, 10, 10) ==
+        "r{i=\"0\",job=\"api\"} 10@0 1@10\nr{i=\"1\",job=\"api\"} 2@10\n");
 }
 
 TEST_CASE_METHOD(Loaded, "values are counted under the label that is asked for") {
-  CHECK(run(store, "count_values('v', r > 5 or r == 5)", 0) == "{v=\"10\"} 1\n{v=\"20\"} 1\n{v=\"60\"} 1\n{v=\"5\"} 1\n");
+  CHECK(run(store, "count_values('v', r > 5 or r == 5)", 0) ==
+        "{v=\"10\"} 1\n{v=\"20\"} 1\n{v=\"60\"} 1\n{v=\"5\"} 1\n");
   CHECK(run(store, "count_values by (job) ('v', r * 0 + 1e21)", 0) ==
         "{job=\"api\",v=\"1000000000000000000000\"} 3\n{job=\"web\",v=\"1000000000000000000000\"} 1\n");
-  CHECK(run(store, "count_values without (i) ('job', n)", 0) == "{job=\"NaN\"} 1\n{job=\"3\"} 1\n{job=\"-1\"} 1\n{job=\"+Inf\"} 1\n");
-  CHECK(run(store, "count_values('', r)", 0) == "1:1: 'count_values' needs the name of a label; as in count_values(\"version\", x)\n");
+  CHECK(run(store, "count_values without (i) ('job', n)", 0) ==
+        "{job=\"NaN\"} 1\n{job=\"3\"} 1\n{job=\"-1\"} 1\n{job=\"+Inf\"} 1\n");
+  CHECK(run(store, "count_values('', r)", 0) ==
+        "1:1: 'count_values' needs the name of a label; as in count_values(\"version\", x)\n");
   CHECK(run(store, "count_values('a\\xc5z', r)", 0) == "error: invalid label name \"a\xc5z\"");
-  CHECK(run_range(store, "count_values('v', r{i=\"0\"} > 4)", 0, 10, 10) == "{v=\"10\"} 1@0\n{v=\"5\"} 1@0 1@10\n");
+  CHECK(run_range(store, "count_values('v', r{i=\"0\"} > 4)", 0, 10, 10) ==
+        "{v=\"10\"} 1@0\n{v=\"5\"} 1@0 1@10\n");
 }

@@ -85,12 +85,14 @@ TEST_CASE_METHOD(Loaded, "what is absent has the labels that the selector demand
 
 TEST_CASE_METHOD(Loaded, "label_replace expands groups as Go does") {
   const auto dst = [&](std::string_view replacement, std::string_view regex) {
-    const auto got = run(store, fmt::format("label_replace(one, 'dst', '{}', 'src', '{}')", replacement, regex), 0);
+    const auto got =
+        run(store, fmt::format("label_replace(one, 'dst', '{}', 'src', '{}')", replacement, regex), 0);
     return got.substr(0, got.find(",src="));
   };
   CHECK(dst("value-$1", "source-value-(.*)") == "one{dst=\"value-10\"");
   CHECK(dst("${1}x$2", "(.*)-value-(.*)") == "one{dst=\"sourcex10\"");
-  CHECK(dst("$1x", "source-(.*)") == "one{src=\"source-value-10\"} 7\n");  // $1x names no group: empty, so no label
+  CHECK(dst("$1x", "source-(.*)") ==
+        "one{src=\"source-value-10\"} 7\n");  // $1x names no group: empty, so no label
   CHECK(dst("$name!", "(?P<name>[a-z]+)-.*") == "one{dst=\"source!\"");
   CHECK(dst("$0$$1", "s.*") == "one{dst=\"source-value-10$1\"");
   CHECK(dst("a$", "s.*") == "one{dst=\"a$\"");
@@ -101,15 +103,22 @@ TEST_CASE_METHOD(Loaded, "label_replace expands groups as Go does") {
 }
 
 TEST_CASE_METHOD(Loaded, "labels that a function makes can name, join and collide") {
-  CHECK(run(store, "label_replace(one, '__name__', 'two', '', '')", 0) == "two{dst=\"original\",src=\"source-value-10\"} 7\n");
-  CHECK(run(store, "label_replace(-one, '__name__', 'minus_$1', 'src', '.*-(\\\\d+)')", 0) == "minus_10{dst=\"original\",src=\"source-value-10\"} -7\n");
-  CHECK(run(store, "label_join(one, 'all', '/', 'src', 'dst', 'none')", 0) == "one{all=\"source-value-10/original/\",dst=\"original\",src=\"source-value-10\"} 7\n");
+  CHECK(run(store, "label_replace(one, '__name__', 'two', '', '')", 0) ==
+        "two{dst=\"original\",src=\"source-value-10\"} 7\n");
+  CHECK(run(store, "label_replace(-one, '__name__', 'minus_$1', 'src', '.*-(\\\\d+)')", 0) ==
+        "minus_10{dst=\"original\",src=\"source-value-10\"} -7\n");
+  CHECK(run(store, "label_join(one, 'all', '/', 'src', 'dst', 'none')", 0) ==
+        "one{all=\"source-value-10/original/\",dst=\"original\",src=\"source-value-10\"} 7\n");
   CHECK(run(store, "label_join(one, 'dst', '/')", 0) == "one{src=\"source-value-10\"} 7\n");
   const std::string collision = "error: vector cannot contain metrics with the same labelset";
   CHECK(run(store, "label_replace(pair, 'src', '', 'src', '.*')", 0) == collision);
   CHECK(run(store, "label_join(pair, 'src', '', 'same')", 0) == collision);
-  CHECK(run(store, "label_replace(one, 'dst', '', 'src', '(')", 0) == "error: invalid regular expression in label_replace(): (");
-  CHECK(run(store, "label_replace(one, '', '', 'src', '')", 0) == "error: invalid destination label name in label_replace(): ");
-  CHECK(run(store, "label_replace(one, '\\xff', 'a', 'src', '.*')", 0) == "error: invalid destination label name in label_replace(): \xff");
-  CHECK(run(store, "label_join(one, 'a', '', '')", 0) == "error: invalid source label name in label_join(): ");
+  CHECK(run(store, "label_replace(one, 'dst', '', 'src', '(')", 0) ==
+        "error: invalid regular expression in label_replace(): (");
+  CHECK(run(store, "label_replace(one, '', '', 'src', '')", 0) ==
+        "error: invalid destination label name in label_replace(): ");
+  CHECK(run(store, "label_replace(one, '\\xff', 'a', 'src', '.*')", 0) ==
+        "error: invalid destination label name in label_replace(): \xff");
+  CHECK(run(store, "label_join(one, 'a', '', '')", 0) ==
+        "error: invalid source label name in label_join(): ");
 }

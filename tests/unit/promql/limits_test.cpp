@@ -10,13 +10,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const std::string kTooMany = "error: query processing would load too many samples into memory in query execution";
+const std::string kTooMany =
+    "error: query processing would load too many samples into memory in query execution";
 const std::string kTimeout = "error: query timed out in expression evaluation";
 
 struct Loaded {
   store::Store store{{.retention = 24h}};
   Loaded() {
-    for (int i = 0; i < 50; ++i) load(store, 10s, fmt::format("m{{i=\"{}\",j=\"{}\"}} 0+{}x200", i, i % 7, i));
+    for (int i = 0; i < 50; ++i)
+      load(store, 10s, fmt::format("m{{i=\"{}\",j=\"{}\"}} 0+{}x200", i, i % 7, i));
   }
   static Limits with(std::size_t samples) {
     auto limits = patient();
@@ -89,11 +91,13 @@ TEST_CASE("a rule over ten thousand series takes milliseconds") {
   store::Store store({.retention = 1h});
   for (int t = 0; t < 60; t += 10)
     for (int i = 0; i < 10'000; ++i)
-      store.append({{"__name__", fmt::format("c{}_total", i % 50)}, {"device", fmt::format("d{}", i / 50)}}, at(t), t * i);
+      store.append({{"__name__", fmt::format("c{}_total", i % 50)}, {"device", fmt::format("d{}", i / 50)}},
+                   at(t), t * i);
   const auto start = std::chrono::steady_clock::now();
   CHECK(run(store, "count(sum by (device) (rate({__name__=~\"c.*\"}[1m])))", 55) ==
         "error: vector cannot contain metrics with the same labelset");
   CHECK(run(store, "count(sum by (device) ({__name__=~\"c.*\"}))", 55) == "{} 200\n");
-  for (int i = 0; i < 50; ++i) CHECK(run(store, fmt::format("count(rate(c{}_total[1m]) > -1)", i), 55) == "{} 200\n");
+  for (int i = 0; i < 50; ++i)
+    CHECK(run(store, fmt::format("count(rate(c{}_total[1m]) > -1)", i), 55) == "{} 200\n");
   CHECK(std::chrono::steady_clock::now() - start < 5s);
 }

@@ -65,44 +65,58 @@ TEST_CASE_METHOD(Loaded, "one to one: labels that are matched by, names, compari
   CHECK(run(store, "b > on(x) a", 0) == "{x=\"1\"} 4\n");
   CHECK(run(store, "b > ignoring(x) a", 0) == "b 4\n");
   CHECK(run(store, "b > on() a", 0) == "{} 4\n");
-  CHECK(run(store, "errors{code=\"500\"} / ignoring(code) requests", 0) == "{method=\"get\"} 0.04\n{method=\"post\"} 0.05\n");
-  CHECK(run(store, "errors{code=\"500\"} / on(method) requests", 0) == "{method=\"get\"} 0.04\n{method=\"post\"} 0.05\n");
+  CHECK(run(store, "errors{code=\"500\"} / ignoring(code) requests", 0) ==
+        "{method=\"get\"} 0.04\n{method=\"post\"} 0.05\n");
+  CHECK(run(store, "errors{code=\"500\"} / on(method) requests", 0) ==
+        "{method=\"get\"} 0.04\n{method=\"post\"} 0.05\n");
   CHECK(run(store, "errors / requests", 0).empty());
 }
 
 TEST_CASE_METHOD(Loaded, "many to one keeps the labels of the many and takes those asked for") {
   CHECK(run(store, "errors / ignoring(code) group_left requests", 0) ==
-        "{code=\"404\",method=\"get\"} 0.05\n{code=\"500\",method=\"get\"} 0.04\n{code=\"500\",method=\"post\"} 0.05\n");
+        "{code=\"404\",method=\"get\"} 0.05\n{code=\"500\",method=\"get\"} "
+        "0.04\n{code=\"500\",method=\"post\"} 0.05\n");
   CHECK(run(store, "requests / ignoring(code) group_right errors", 0) ==
-        "{code=\"404\",method=\"get\"} 20\n{code=\"500\",method=\"get\"} 25\n{code=\"500\",method=\"post\"} 20\n");
+        "{code=\"404\",method=\"get\"} 20\n{code=\"500\",method=\"get\"} 25\n{code=\"500\",method=\"post\"} "
+        "20\n");
   CHECK(run(store, "errors * on(method) group_left(owner) info", 0) ==
-        "{code=\"404\",method=\"get\",owner=\"alice\"} 30\n{code=\"500\",method=\"get\",owner=\"alice\"} 24\n{code=\"500\",method=\"post\",owner=\"bob\"} 6\n");
-  CHECK(run(store, "errors > on(method) group_left(owner) info * 25", 0) == "errors{code=\"404\",method=\"get\",owner=\"alice\"} 30\n");
+        "{code=\"404\",method=\"get\",owner=\"alice\"} 30\n{code=\"500\",method=\"get\",owner=\"alice\"} "
+        "24\n{code=\"500\",method=\"post\",owner=\"bob\"} 6\n");
+  CHECK(run(store, "errors > on(method) group_left(owner) info * 25", 0) ==
+        "errors{code=\"404\",method=\"get\",owner=\"alice\"} 30\n");
   CHECK(run(store, "requests{method=\"get\"} > on(method) group_right errors", 0) ==
         "errors{code=\"404\",method=\"get\"} 600\nerrors{code=\"500\",method=\"get\"} 600\n");
 }
 
 TEST_CASE_METHOD(Loaded, "ambiguous matches are Prometheus' errors") {
   CHECK(run(store, "requests / on(method) twice", 0) ==
-        "error: found duplicate series for the match group {method=\"get\"} on the right hand-side of the operation: "
-        "[twice{method=\"get\",n=\"2\"}, twice{method=\"get\",n=\"1\"}];many-to-many matching not allowed: matching labels must be unique on one side");
+        "error: found duplicate series for the match group {method=\"get\"} on the right hand-side of the "
+        "operation: "
+        "[twice{method=\"get\",n=\"2\"}, twice{method=\"get\",n=\"1\"}];many-to-many matching not allowed: "
+        "matching labels must be unique on one side");
   CHECK(run(store, "twice * on(method) group_right requests", 0) ==
-        "error: found duplicate series for the match group {method=\"get\"} on the left hand-side of the operation: "
-        "[twice{method=\"get\",n=\"2\"}, twice{method=\"get\",n=\"1\"}];many-to-many matching not allowed: matching labels must be unique on one side");
+        "error: found duplicate series for the match group {method=\"get\"} on the left hand-side of the "
+        "operation: "
+        "[twice{method=\"get\",n=\"2\"}, twice{method=\"get\",n=\"1\"}];many-to-many matching not allowed: "
+        "matching labels must be unique on one side");
   CHECK(run(store, "twice / on(method) requests", 0) ==
         "error: multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)");
   CHECK(run(store, "twice * on(method) group_left(n) requests", 0) ==
         "error: multiple matches for labels: grouping labels must ensure unique matches");
   CHECK(run(store, "nothing / on(method) twice", 0).empty());
-  CHECK(run(store, "twice > on(method) info", 0) == "{method=\"get\"} 2\n");  // one match is filtered out, one stays
-  CHECK(run(store, "-{__name__=~\"a|b\"}", 0) == "error: vector cannot contain metrics with the same labelset");
-  CHECK(run(store, "{__name__=~\"a|b\"} * 2", 0) == "error: vector cannot contain metrics with the same labelset");
+  CHECK(run(store, "twice > on(method) info", 0) ==
+        "{method=\"get\"} 2\n");  // one match is filtered out, one stays
+  CHECK(run(store, "-{__name__=~\"a|b\"}", 0) ==
+        "error: vector cannot contain metrics with the same labelset");
+  CHECK(run(store, "{__name__=~\"a|b\"} * 2", 0) ==
+        "error: vector cannot contain metrics with the same labelset");
   CHECK(run(store, "{__name__=~\"a|b\"} > 0", 0) == "a{x=\"1\"} 1\nb{x=\"1\"} 4\n");
 }
 
 TEST_CASE_METHOD(Loaded, "set operators") {
   CHECK(run(store, "errors and on(method) info", 0) ==
-        "errors{code=\"404\",method=\"get\"} 30\nerrors{code=\"500\",method=\"get\"} 24\nerrors{code=\"500\",method=\"post\"} 6\n");
+        "errors{code=\"404\",method=\"get\"} 30\nerrors{code=\"500\",method=\"get\"} "
+        "24\nerrors{code=\"500\",method=\"post\"} 6\n");
   CHECK(run(store, "errors unless on(method) info", 0) == "errors{code=\"501\",method=\"put\"} 3\n");
   CHECK(run(store, "a or b", 0) == "a{x=\"1\"} 1\n");  // names are not matched by
   CHECK(run(store, "a or on(__name__) b", 0) == "a{x=\"1\"} 1\nb{x=\"1\"} 4\n");
@@ -116,7 +130,8 @@ TEST_CASE_METHOD(Loaded, "set operators") {
 }
 
 TEST_CASE_METHOD(Loaded, "each step of a range query is matched for itself") {
-  CHECK(run_range(store, "comes_and_goes or a * 10", 0, 40, 10) == "comes_and_goes{x=\"1\"} 1@0 1@10 1@40\n{x=\"1\"} 10@20 10@30\n");
+  CHECK(run_range(store, "comes_and_goes or a * 10", 0, 40, 10) ==
+        "comes_and_goes{x=\"1\"} 1@0 1@10 1@40\n{x=\"1\"} 10@20 10@30\n");
   CHECK(run_range(store, "comes_and_goes + a", 0, 40, 10) == "{x=\"1\"} 2@0 2@10 2@40\n");
   CHECK(run_range(store, "a unless comes_and_goes", 0, 40, 10) == "a{x=\"1\"} 1@20 1@30\n");
   CHECK(run_range(store, "-(comes_and_goes or a)", 0, 40, 10) == "{x=\"1\"} -1@0 -1@10 -1@20 -1@30 -1@40\n");

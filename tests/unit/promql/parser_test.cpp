@@ -41,7 +41,8 @@ TEST_CASE("an expression prints in one form, which reads back to itself") {
       {"a >bool 0x1F", "a > bool 31"},
       {"017 + 08 + 1e3 + .5 + inf + NaN + 1h30m", "15 + 8 + 1000 + 0.5 + Inf + NaN + 5400"},
       {"rate(x[1m])  # the rest is comment", "rate(x[1m])"},
-      {"label_join(x, 'a', \"\\n\\\"\\x41\\101\\u00e9\", `b\\`)", "label_join(x, \"a\", \"\\n\\\"AA\xc3\xa9\", \"b\\\\\")"},
+      {"label_join(x, 'a', \"\\n\\\"\\x41\\101\\u00e9\", `b\\`)",
+       "label_join(x, \"a\", \"\\n\\\"AA\xc3\xa9\", \"b\\\\\")"},
       {"sum + by + offset", "sum + by + offset"},
       {"instance:up:sum", "instance:up:sum"},
   };

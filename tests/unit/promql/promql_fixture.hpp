@@ -16,7 +16,8 @@ inline Timestamp at(double seconds_since_epoch) {
 }
 
 // One value of a series' notation: 5, NaN, Inf, stale, _ (none), 1+2x3 (1 3 5 7), 4x3 (4 4 4 4).
-inline void append_values(store::Store& store, const Labels& labels, std::string_view word, milliseconds step, std::int64_t& index) {
+inline void append_values(store::Store& store, const Labels& labels, std::string_view word, milliseconds step,
+                          std::int64_t& index) {
   const auto put = [&](double value) { store.append(labels, Timestamp{step * index++}, value); };
   if (word == "stale") return put(stale_marker());
   const auto x = word.rfind('x');
@@ -38,7 +39,8 @@ inline void append_values(store::Store& store, const Labels& labels, std::string
   for (int i = 0; i <= times; ++i) put(start + by * i);
 }
 
-// Series, one a line: requests{path="/foo"} 0+10x10 _ 3 stale; the first value at the epoch, `step` between values.
+// Series, one a line: requests{path="/foo"} 0+10x10 _ 3 stale; the first value at the epoch, `step` between
+// values.
 inline void load(store::Store& store, milliseconds step, std::string_view series) {
   for (const auto raw : split(series, '\n')) {
     const auto line = trim(raw);
@@ -58,7 +60,8 @@ inline void load(store::Store& store, milliseconds step, std::string_view series
 
 inline std::string faults(const std::vector<ParseError>& list) {
   std::string out;
-  for (const auto& f : list) out += fmt::format("{}:{}: {}{}{}\n", f.at.line, f.at.column, f.what, f.hint.empty() ? "" : "; ", f.hint);
+  for (const auto& f : list)
+    out += fmt::format("{}:{}: {}{}{}\n", f.at.line, f.at.column, f.what, f.hint.empty() ? "" : "; ", f.hint);
   return out;
 }
 
@@ -67,12 +70,15 @@ inline std::string shown(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return quote(*text);
   std::string out;
   if (const auto* vector = std::get_if<Vector>(&value)) {
-    for (const auto& element : *vector) out += fmt::format("{} {}\n", element.labels.text(), format_value(element.value));
+    for (const auto& element : *vector)
+      out += fmt::format("{} {}\n", element.labels.text(), format_value(element.value));
     return out;
   }
   for (const auto& series : std::get<Matrix>(value)) {
     out += series.labels.text();
-    for (const auto& point : series.points) out += fmt::format(" {}@{}", format_value(point.value), static_cast<double>(point.at.time_since_epoch().count()) / 1000);
+    for (const auto& point : series.points)
+      out += fmt::format(" {}@{}", format_value(point.value),
+                         static_cast<double>(point.at.time_since_epoch().count()) / 1000);
     out += "\n";
   }
   return out;
@@ -85,17 +91,20 @@ inline Limits patient() {
 }
 
 // The value of the expression, a line an element, or what is wrong with it.
-inline std::string run(const store::Store& store, std::string_view text, double when, const Limits& limits = patient()) {
+inline std::string run(const store::Store& store, std::string_view text, double when,
+                       const Limits& limits = patient()) {
   const auto parsed = parse(text);
   if (const auto* list = std::get_if<std::vector<ParseError>>(&parsed)) return faults(*list);
   const auto value = evaluate(std::get<Expression>(parsed), store, at(when), limits);
   return value ? shown(*value) : "error: " + value.error().message;
 }
 
-inline std::string run_range(const store::Store& store, std::string_view text, double start, double end, double step, const Limits& limits = patient()) {
+inline std::string run_range(const store::Store& store, std::string_view text, double start, double end,
+                             double step, const Limits& limits = patient()) {
   const auto parsed = parse(text);
   if (const auto* list = std::get_if<std::vector<ParseError>>(&parsed)) return faults(*list);
-  const auto value = evaluate_range(std::get<Expression>(parsed), store, at(start), at(end), at(step).time_since_epoch(), limits);
+  const auto value = evaluate_range(std::get<Expression>(parsed), store, at(start), at(end),
+                                    at(step).time_since_epoch(), limits);
   return value ? shown(Value(*value)) : "error: " + value.error().message;
 }
 

@@ -102,6 +102,7 @@ TEST_CASE("sums are compensated, and means do not overflow") {
 
 TEST_CASE("functions over ranges drop the name, and series that differ in nothing else are a fault") {
   const auto* series = "a 0+1x5\n b 0+1x5";
-  CHECK(of(series, "rate({__name__=~\"a|b\"}[1m])", 50) == "error: vector cannot contain metrics with the same labelset");
+  CHECK(of(series, "rate({__name__=~\"a|b\"}[1m])", 50) ==
+        "error: vector cannot contain metrics with the same labelset");
   CHECK(of(series, "last_over_time({__name__=~\"a|b\"}[1m])", 50) == "a 5\nb 5\n");
 }

@@ -81,6 +81,8 @@ TEST_CASE("the latest values are those of living series, in label order") {
   store.append({{"__name__", "a"}, {"x", "3"}}, at(10), 4);
   store.append({{"__name__", "a"}, {"x", "3"}}, at(11), stale_marker());
   std::string got;
-  store.latest(at(20), 15s, [&](const Labels& labels, const Point& last) { got += fmt::format("{}={} ", labels.text(), last.value); });
+  store.latest(at(20), 15s, [&](const Labels& labels, const Point& last) {
+    got += fmt::format("{}={} ", labels.text(), last.value);
+  });
   CHECK(got == "a{x=\"2\"}=2 b=1 ");
 }

@@ -11,7 +11,8 @@ namespace {
 
 Batch batch(std::int64_t time, std::initializer_list<const char*> names, std::string scope = "s") {
   Batch made{.scope = std::move(scope), .at = at(time), .samples = {}};
-  for (const auto* name : names) made.samples.push_back({Labels{{"__name__", "m"}, {"x", name}}, static_cast<double>(time)});
+  for (const auto* name : names)
+    made.samples.push_back({Labels{{"__name__", "m"}, {"x", name}}, static_cast<double>(time)});
   return made;
 }
 

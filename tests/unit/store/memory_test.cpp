@@ -18,12 +18,14 @@ TEST_CASE("the store stays under its bytes by dropping the oldest points of the 
     REQUIRE(store.stats().bytes <= 256 * 1024);
   }
   std::size_t kept_big = 0, kept_small = 0;
-  store.select(std::vector{named("big")}, at(-1), at(100'000), [&](const Labels&, std::span<const Point> points) {
-    kept_big = points.size();
-    CHECK(points.back().value == 99'999);
-    CHECK(points.front().value == 100'000 - static_cast<double>(points.size()));
-  });
-  store.select(std::vector{named("small")}, at(-1), at(100'000), [&](const Labels&, auto points) { kept_small = points.size(); });
+  store.select(std::vector{named("big")}, at(-1), at(100'000),
+               [&](const Labels&, std::span<const Point> points) {
+                 kept_big = points.size();
+                 CHECK(points.back().value == 99'999);
+                 CHECK(points.front().value == 100'000 - static_cast<double>(points.size()));
+               });
+  store.select(std::vector{named("small")}, at(-1), at(100'000),
+               [&](const Labels&, auto points) { kept_small = points.size(); });
   CHECK(kept_small == 87);  // a day of them: nothing was taken from the small one
   CHECK(kept_big > 4000);
   CHECK(store.stats().evicted_points > 50'000);
@@ -47,25 +49,30 @@ TEST_CASE("more series than fit: those not heard of for longest go") {
 TEST_CASE("a label set without measure is refused and counted") {
   Store store({});
   store.append({{"__name__", "m"}, {"x", std::string(1 << 20, 'x')}}, at(1), 1);
-  store.ingest({.scope = "s", .at = at(1), .samples = {{{{"__name__", "m"}, {"x", std::string(1 << 20, 'x')}}, 1}}});
+  store.ingest(
+      {.scope = "s", .at = at(1), .samples = {{{{"__name__", "m"}, {"x", std::string(1 << 20, 'x')}}, 1}}});
   CHECK(store.stats().series == 0);
   CHECK(store.stats().rejected_points == 2);
 }
 
-TEST_CASE("ten thousand series are found by any of their labels, and the count of bytes and points stays true") {
+TEST_CASE(
+    "ten thousand series are found by any of their labels, and the count of bytes and points stays true") {
   Store store({.retention = 100s});
   for (int t = 0; t < 200; t += 10) {
     Batch batch{.scope = "all", .at = at(t), .samples = {}};
     for (int i = 0; i < 10'000; ++i)
       if (i % 7 != t / 10)  // some come and go
-        batch.samples.push_back({{{"__name__", fmt::format("m{}", i % 50)}, {"device", fmt::format("d{}", i / 50)}}, 1.0 * i});
+        batch.samples.push_back(
+            {{{"__name__", fmt::format("m{}", i % 50)}, {"device", fmt::format("d{}", i / 50)}}, 1.0 * i});
     store.ingest(batch);
   }
   CHECK(store.stats().series == 10'000);
   std::size_t points = 0, found = 0;
-  store.select(std::vector<Matcher>{}, at(-1), at(1000), [&](const Labels&, auto span) { points += span.size(); });
+  store.select(std::vector<Matcher>{}, at(-1), at(1000),
+               [&](const Labels&, auto span) { points += span.size(); });
   CHECK(points == store.stats().points);
-  store.select(std::vector{match(Matcher::Op::equal, "device", "d7")}, at(-1), at(1000), [&](const Labels&, auto) { ++found; });
+  store.select(std::vector{match(Matcher::Op::equal, "device", "d7")}, at(-1), at(1000),
+               [&](const Labels&, auto) { ++found; });
   CHECK(found == 50);
   found = 0;
   store.select(std::vector{named("m3")}, at(-1), at(1000), [&](const Labels&, auto) { ++found; });
