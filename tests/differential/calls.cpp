@@ -10,7 +10,9 @@ namespace rdmend::differential {
 
 Piece Generator::apply(const Function& function, int depth, Need need) {
   note("function " + function.name);
-  const Need inner{need.exact || function.jumps, need.finite};
+  // Where these compensate their sums, Prometheus 2 takes one that overflows for NaN, 3 for infinity.
+  const bool compensates = function.name.starts_with("std") || function.name == "deriv" || function.name == "predict_linear";
+  const Need inner{need.exact || function.jumps, need.finite || compensates};
   const auto open = function.name + "(";
   const auto of_vector = [&](const std::string& rest) {
     Piece argument = vector(depth - 1, inner);
@@ -51,8 +53,10 @@ Piece Generator::call(int depth, Need need) {
   Piece piece = apply(*function, depth, need);
   // Infinity and NaN come out of these whatever goes in.
   if (function->name == "exp" || function->name == "ln" || function->name == "log2" || function->name == "log10" || function->name == "sqrt" ||
-      function->name == "quantile_over_time" || function->name == "round")
+      function->name == "quantile_over_time" || function->name == "round" || function->name.starts_with("clamp"))
     piece.traits.finite = false;
+  // So large that the deviation of a few depends on their order.
+  if (function->name == "timestamp") piece.traits.exact = false;
   if (function->name.starts_with("absent")) piece.labels.clear();
   return piece;
 }
@@ -120,15 +124,16 @@ Piece Generator::aggregate(int depth, Need need) {
   if (aggregation.parameter == Parameter::count) return limited(aggregation);
   // Prometheus 2 takes the deviation of infinity for 0, 3 for NaN.
   const bool deviation = aggregation.name.starts_with("std");
-  Piece argument = vector(depth - 1, {need.exact || aggregation.parameter == Parameter::text, need.finite || deviation});
+  Piece argument = vector(depth - 1, {need.exact || deviation || aggregation.parameter == Parameter::text, need.finite || deviation});
   std::vector<std::string> kept;
   const std::string groups = grouping(argument.labels, kept);
   std::string before;
   if (aggregation.parameter == Parameter::quantile) before = rng_.pick(std::vector<std::string>{"0.5, ", "0.99, ", "0, ", "1, ", "-1, ", "2, "});
   if (aggregation.parameter == Parameter::text) {
     note("literal string");
-    before = string_literal("made") + ", ";
-    kept.emplace_back("made");
+    // The last name in order: Prometheus 2 loses a label of `by` at every further step where the new one sorts before it.
+    before = string_literal("value") + ", ";
+    kept.emplace_back("value");
   }
   const std::string body = "(" + before + argument.text + ")";
   const bool first = rng_.chance(50);

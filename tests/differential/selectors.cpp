@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "differential/answer.hpp"
 #include "differential/generate.hpp"
 
 namespace rdmend::differential {
@@ -132,9 +133,15 @@ Generator::Range Generator::subquery(int depth, bool of_counter, Need need) {
     inner = vector(nested ? 0 : std::max(1, depth - 1), need);
   }
   --subqueries_;
-  const milliseconds length = kStep * rng_.between(20, nested ? 400 : 1600) + (query_time ? milliseconds{0} : milliseconds{250});
+  milliseconds length = kStep * rng_.between(20, nested ? 400 : 1600) + (query_time ? milliseconds{0} : milliseconds{250});
   std::string step;
-  if (rng_.chance(75)) step = duration(nested ? seconds{rng_.between(5, 60)} : kStep * rng_.between(9, 200));
+  milliseconds resolution = kSubqueryStep;
+  if (rng_.chance(75)) {
+    resolution = nested ? milliseconds{seconds{rng_.between(5, 60)}} : kStep * rng_.between(9, 200);
+    step = duration(resolution);
+  }
+  // Without any step in it Prometheus 2 answers from beyond its end, where `@` makes the inside the same at all times.
+  if (length < resolution) length += resolution;
   note(step.empty() ? "subquery without step" : "subquery with step");
   return {operand(inner) + "[" + duration(length) + ":" + step + "]" + after, inner.traits, inner.labels};
 }

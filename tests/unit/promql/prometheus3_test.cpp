@@ -32,6 +32,7 @@ TEST_CASE("differences between Prometheus 2 and 3, as 3 has them") {
       {"so a range of one interval holds one point", "rate(up[10s])", 100, "", "{} 0\n"},
       {"the look-back leaves its left edge out", "up", 700, "", "up 1\n"},
       {"a subquery leaves its left edge out", "count_over_time(vector(1)[20s:10s])", 100, "{} 2\n", "{} 3\n"},
+      {"a subquery without a step in it is empty", "vector(1)[5s:1m]", 30, "", "{} 1@60\n"},
       {"'.' matches a newline in a matcher", "lines{text=~\"a.b\"}", 0, "lines{text=\"a\\nb\"} 1\n", ""},
       {"'.' matches a newline in label_replace", "label_replace(lines, \"text\", \"x\", \"text\", \"a.b\")",
        0, "lines{text=\"x\"} 1\n", "lines{text=\"a\\nb\"} 1\n"},
