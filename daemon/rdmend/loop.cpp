@@ -3,6 +3,7 @@
 
 #include <ev.h>
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -62,6 +63,8 @@ struct Loop::State {
   // Not the default loop: that one would reap every child of the process, the hand's and the hooks' too.
   struct ev_loop* loop = ev_loop_new(EVFLAG_NOENV);
   ev_check clock_reader{};
+  ev_prepare before_sleep{};
+  Stats stats;
   ev_async wake{};
   Now now = read_clocks();
   std::mutex mutex;
@@ -87,11 +90,21 @@ Loop::Loop() : state_(std::make_unique<State>()) {
   auto& state = *state_;
   // Runs before all others after each wake-up: what they see as now() is the time of the wake-up.
   ev_check_init(&state.clock_reader, [](struct ev_loop*, ev_check* check, int) {
-    static_cast<State*>(check->data)->now = read_clocks();
+    auto& self = *static_cast<State*>(check->data);
+    self.now = read_clocks();
+    ++self.stats.wakeups;
   });
   ev_set_priority(&state.clock_reader, EV_MAXPRI);
   state.clock_reader.data = &state;
   ev_check_start(state.loop, &state.clock_reader);
+  ev_prepare_init(&state.before_sleep, [](struct ev_loop*, ev_prepare* prepare, int) {
+    auto& self = *static_cast<State*>(prepare->data);
+    const auto worked = std::chrono::steady_clock::now() - self.now.mono;
+    self.stats.busy += worked;
+    self.stats.longest = std::max<nanoseconds>(self.stats.longest, worked);
+  });
+  state.before_sleep.data = &state;
+  ev_prepare_start(state.loop, &state.before_sleep);
   ev_async_init(&state.wake, [](struct ev_loop*, ev_async* async, int) { static_cast<State*>(async->data)->run_posted(); });
   state.wake.data = &state;
   ev_async_start(state.loop, &state.wake);
@@ -100,6 +113,7 @@ Loop::Loop() : state_(std::make_unique<State>()) {
 Loop::~Loop() {
   ev_async_stop(state_->loop, &state_->wake);
   ev_check_stop(state_->loop, &state_->clock_reader);
+  ev_prepare_stop(state_->loop, &state_->before_sleep);
   ev_loop_destroy(state_->loop);
 }
 
@@ -151,5 +165,6 @@ bool Loop::run_until(const std::function<bool()>& condition, milliseconds bound)
 }
 
 void Loop::stop() { ev_break(state_->loop, EVBREAK_ALL); }
+Loop::Stats Loop::stats() const { return state_->stats; }
 
 }  // namespace rdmend::daemon

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -28,6 +29,13 @@ class Loop : public Reactor {
   // Turns until `condition` holds (true), at most `bound`; for tests and an orderly end.
   bool run_until(const std::function<bool()>& condition, milliseconds bound);
   void stop();
+
+  // How the loop fares: time from a wake-up to the next sleep is busy time.
+  struct Stats {
+    std::uint64_t wakeups = 0;
+    nanoseconds busy{0}, longest{0};
+  };
+  [[nodiscard]] Stats stats() const;
 
  private:
   struct State;

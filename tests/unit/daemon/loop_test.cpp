@@ -124,6 +124,9 @@ TEST_CASE("now() is read once a wake-up and rises with it") {
   CHECK(first.mono == within.mono);
   CHECK(first.wall == within.wall);
   CHECK(later.mono >= first.mono + 5ms);
+  CHECK(loop.stats().wakeups >= 2);
+  CHECK(loop.stats().longest >= 5ms);
+  CHECK(loop.stats().busy >= loop.stats().longest);
 }
 
 TEST_CASE("ten thousand tasks posted by four threads all run, on the loop's thread") {
