@@ -26,6 +26,17 @@ void add_check_config(CLI::App& parent, const Globals& globals, int& exit);
 void add_check_rules(CLI::App& parent, const Globals& globals, int& exit);
 void add_test_rules(CLI::App& parent, const Globals& globals, int& exit);
 void add_export_rules(CLI::App& parent, const Globals& globals, int& exit);
+void add_status(CLI::App& parent, const Globals& globals, int& exit);
+void add_qps(CLI::App& parent, const Globals& globals, int& exit);
+void add_alerts(CLI::App& parent, const Globals& globals, int& exit);
+void add_remedies(CLI::App& parent, const Globals& globals, int& exit);
+void add_events(CLI::App& parent, const Globals& globals, int& exit);
+void add_query(CLI::App& parent, const Globals& globals, int& exit);
+void add_explain(CLI::App& parent, const Globals& globals, int& exit);
+void add_mode(CLI::App& parent, const Globals& globals, int& exit);
+void add_undo(CLI::App& parent, const Globals& globals, int& exit);
+void add_breaker(CLI::App& parent, const Globals& globals, int& exit);
+void add_reload(CLI::App& parent, const Globals& globals, int& exit);
 
 // The file's bytes, "-" being standard input; an error says "FILE: why". At most `most` bytes.
 Result<std::string> read_file(const std::string& path, std::size_t most = 2U << 20U);

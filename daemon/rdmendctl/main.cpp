@@ -21,6 +21,17 @@ struct Row {
   Register add;
 };
 constexpr Row kCommands[] = {
+    {"", add_status},
+    {"", add_qps},
+    {"", add_alerts},
+    {"", add_remedies},
+    {"", add_events},
+    {"", add_query},
+    {"", add_explain},
+    {"", add_mode},
+    {"", add_undo},
+    {"", add_breaker},
+    {"", add_reload},
     {"check", add_check_config},
     {"check", add_check_rules},
     {"test", add_test_rules},
