@@ -43,6 +43,7 @@ FamilySection ourselves() {
               {"rdmend_notifications_dropped_total", counter, "alertmanager", "Alerts dropped because the queue was full, oldest first."},
               {"rdmend_notifications_queued", gauge, "alertmanager", "Alerts that wait to be sent."},
               {"rdmend_notifications_last_success_timestamp_seconds", gauge, "alertmanager", "When an Alertmanager last accepted alerts, in seconds since the epoch."},
+              {"rdmend_event_to_notification_seconds", gauge, "", "How long the last alert due to an event took from the wake-up that read the event to the last byte of its POST."},
           }};
 }
 

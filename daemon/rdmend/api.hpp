@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "rdmend/core.hpp"
+#include "rdmend/http_server.hpp"
+
+namespace rdmend::daemon {
+
+// Answers every HTTP request of every socket. What changes something is for the control socket and for root there.
+void serve(Core& core, const HttpRequest& request, const Answer& answer);
+
+// The handlers, one a path; api.cpp has the table.
+// As Prometheus answers them (https://prometheus.io/docs/prometheus/latest/querying/api/).
+void api_query(Core& core, const HttpRequest& request, const Answer& answer);
+void api_rules(Core& core, const HttpRequest& request, const Answer& answer);
+void api_alerts(Core& core, const HttpRequest& request, const Answer& answer);
+// Ours, in the same envelope.
+void api_status(Core& core, const HttpRequest& request, const Answer& answer);
+void api_qps(Core& core, const HttpRequest& request, const Answer& answer);
+void api_remedies(Core& core, const HttpRequest& request, const Answer& answer);
+void api_events(Core& core, const HttpRequest& request, const Answer& answer);
+void api_explain(Core& core, const HttpRequest& request, const Answer& answer);
+// Changes.
+void api_mode(Core& core, const HttpRequest& request, const Answer& answer);
+void api_undo(Core& core, const HttpRequest& request, const Answer& answer);
+void api_breaker(Core& core, const HttpRequest& request, const Answer& answer);
+void api_reload(Core& core, const HttpRequest& request, const Answer& answer);
+
+}  // namespace rdmend::daemon
