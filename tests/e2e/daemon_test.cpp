@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real rdmend, rdmendctl and Alertmanager on this machine, without RDMA: the devices are a tree of files.
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "support/alertmanager.hpp"
+#include "support/child.hpp"
+#include "support/command.hpp"
+#include "support/fake_sysfs.hpp"
+
+using namespace rdmend::test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kRdmend = RDMEND_BINARY_DIR "/daemon/rdmend/rdmend";
+const std::string kCtl = RDMEND_BINARY_DIR "/daemon/rdmendctl/rdmendctl";
+
+constexpr auto kRules = R"(groups:
+- name: ports
+  interval: 1s
+  rules:
+  - alert: PortDown
+    expr: rdma_port_state != 4
+    labels: {severity: critical}
+    annotations: {summary: "{{ $labels.device }} is down"}
+    remedy:
+    - advise: {about: receive_queue}
+  - alert: PortDownLong
+    expr: rdma_port_state != 4
+    for: 10m
+  - record: ports_up
+    expr: count(rdma_port_state == 4)
+)";
+
+// Looks again and again, 20 ms apart, until it holds.
+bool eventually(const std::function<bool()>& condition, std::chrono::seconds bound = std::chrono::seconds{60}) {
+  const auto end = std::chrono::steady_clock::now() + bound;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    poll(nullptr, 0, 20);
+  }
+  return true;
+}
+
+struct Bench {
+  Bench() : sysfs(scratch / "sys"), port(free_port()) {
+    sysfs.add("mlx5_0");
+    sysfs.add("mlx5_1");
+    write_file(rules(), kRules);
+    configure("");
+  }
+  [[nodiscard]] std::string config() const { return scratch / "rdmend.yaml"; }
+  [[nodiscard]] std::string rules() const { return scratch / "ports.rules.yaml"; }
+  [[nodiscard]] std::string socket() const { return scratch / "control.sock"; }
+  [[nodiscard]] std::string log() const { return slurp(scratch / "rdmend.log"); }
+  void configure(const std::string& more) const {
+    write_file(config(), "listen: [\"127.0.0.1:" + std::to_string(port) + "\", \"unix:" + (scratch / "http.sock") + "\"]\n" +
+                             "control_socket: " + socket() + "\nstate_directory: " + (scratch / "state") + "\npaths: {sysfs: " + sysfs.root() +
+                             "}\nrule_files: [\"*.rules.yaml\"]\nexternal_labels: {instance: host-17}\n" + more);
+  }
+  void start() {
+    fs::create_directories(scratch / "state");
+    daemon.emplace(std::vector<std::string>{kRdmend, "--config", config()}, scratch / "rdmend.log");
+    const bool ready = eventually([&] { return get("/-/ready").starts_with("rdmend is ready") || daemon->ended(); });
+    INFO(log());
+    REQUIRE(ready);
+    REQUIRE_FALSE(daemon->ended());
+  }
+  // Asks it to end; its exit status.
+  int stop() {
+    daemon->signal(SIGTERM);
+    REQUIRE(eventually([&] { return daemon->ended().has_value(); }));
+    return *daemon->ended();
+  }
+  [[nodiscard]] std::string get(const std::string& target, const std::string& options = "") const {
+    return run_command("curl -s -g -m 20 " + options + " 'http://127.0.0.1:" + std::to_string(port) + target + "'").output;
+  }
+  [[nodiscard]] json get_json(const std::string& target, const std::string& options = "") const {
+    const auto text = get(target, options);
+    INFO(target << " answers " << text);
+    auto out = json::parse(text, nullptr, false);
+    REQUIRE_FALSE(out.is_discarded());
+    return out;
+  }
+  [[nodiscard]] CommandResult ctl(const std::string& arguments) const {
+    return run_command(kCtl + " --socket " + socket() + " " + arguments + " 2>&1");
+  }
+  [[nodiscard]] std::string state_of(const std::string& alert) const {
+    const auto answer = get_json("/api/v1/alerts");
+    for (const auto& active : answer["data"]["alerts"])
+      if (active["labels"]["alertname"] == alert) return active["state"];
+    return "";
+  }
+
+  ScratchDirectory scratch{"e2e"};
+  FakeSysfs sysfs;
+  std::uint16_t port;
+  std::optional<Child> daemon;
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a port goes down: the rule fires, a real Alertmanager hears of it and of its end") {
+  Bench b;
+  Alertmanager alertmanager(b.scratch);
+  b.configure("alertmanagers: [{url: \"" + alertmanager.url() + "\"}]\nexternal_url: http://host-17:9879\nremedies: {allow: [advise]}\n");
+  b.start();
+  CHECK(b.get("/-/healthy") == "rdmend is healthy.\n");
+
+  const auto page = b.get("/metrics");
+  write_file(b.scratch / "metrics", page);
+  const auto checked = run_command("promtool check metrics < " + (b.scratch / "metrics") + " 2>&1");
+  CHECK(checked.output.empty());
+  CHECK(checked.status == 0);
+  CHECK(has(page, "rdma_port_state{device=\"mlx5_0\",port=\"1\"} 4\n"));
+  CHECK(has(page, "rdmend_mode{mode=\"observe\"} 1\n"));
+  CHECK(has(page, "rdmend_rule_alerts{group=\"ports\",rule=\"PortDown\",state=\"firing\"} 0\n"));
+  CHECK(b.state_of("PortDown").empty());
+
+  b.sysfs.down("mlx5_1");
+  REQUIRE(eventually([&] { return b.state_of("PortDown") == "firing"; }));
+  const auto told = [&] { return json::parse(run_command("curl -s -m 5 " + alertmanager.url() + "/api/v2/alerts").output, nullptr, false); };
+  REQUIRE(eventually([&] { return told().is_array() && told().size() == 1; }));
+  CHECK(told()[0]["labels"] == json({{"alertname", "PortDown"}, {"device", "mlx5_1"}, {"instance", "host-17"}, {"port", "1"}, {"severity", "critical"}}));
+  CHECK(told()[0]["annotations"]["summary"] == "mlx5_1 is down");
+  CHECK(told()[0]["generatorURL"] == "http://host-17:9879/api/v1/query?query=rdma_port_state%20%21%3D%204");
+
+  const auto alerts = b.ctl("alerts");
+  CHECK(alerts.status == 0);
+  CHECK(has(alerts.output, "PortDown"));
+  CHECK(has(alerts.output, "mlx5_1 is down"));
+  const auto status = b.ctl("status");
+  CHECK(status.status == 0);
+  CHECK(has(status.output, "observe"));
+  CHECK(has(status.output, "everything is decided and written down, nothing is changed"));
+  CHECK(has(status.output, "1 firing, 1 pending"));
+  CHECK(has(status.output, alertmanager.url() + ": 1 sent, 0 failed"));
+  REQUIRE(eventually([&] { return has(b.ctl("explain PortDown").output, "advise"); }));
+  const auto story = b.ctl("explain PortDown");
+  INFO(story.output);
+  CHECK(story.status == 0);
+  CHECK(has(story.output, "PortDown watches: rdma_port_state != 4"));
+  CHECK(has(story.output, "device=mlx5_1 port=1 severity=critical: has held since "));
+  CHECK(has(story.output, "mlx5_1 is down"));
+  CHECK(has(story.output, "The mode is observe"));
+
+  b.sysfs.up("mlx5_1");
+  REQUIRE(eventually([&] { return b.state_of("PortDown").empty(); }));
+  REQUIRE(eventually([&] { return told().is_array() && told().empty(); }));
+  CHECK(has(b.ctl("explain PortDown").output, "and is over since"));
+  CHECK(b.stop() == 0);
+}
+
+TEST_CASE("the API answers as Prometheus does") {
+  Bench b;
+  b.start();
+  REQUIRE(eventually([&] { return b.get_json("/api/v1/query?query=ports_up")["data"]["result"].size() == 1; }));
+
+  auto vector = b.get_json("/api/v1/query?query=rdma_port_state%7Bdevice%3D%22mlx5_0%22%7D");
+  CHECK(vector["status"] == "success");
+  CHECK(vector["data"]["resultType"] == "vector");
+  CHECK(vector["data"]["result"][0]["metric"] == json({{"__name__", "rdma_port_state"}, {"device", "mlx5_0"}, {"port", "1"}}));
+  CHECK(vector["data"]["result"][0]["value"][1] == "4");
+  CHECK(vector["data"]["result"][0]["value"][0].is_number());
+  CHECK(b.get_json("/api/v1/query?query=1%2B1&time=1435781451.781") ==
+        json::parse(R"({"status":"success","data":{"resultType":"scalar","result":[1435781451.781,"2"]}})"));
+  CHECK(b.get_json("/api/v1/query", "-d 'query=\"a\"' -d time=2015-07-01T20:10:51.781Z") ==
+        json::parse(R"({"status":"success","data":{"resultType":"string","result":[1435781451.781,"a"]}})"));
+  CHECK(b.get_json("/api/v1/query?query=rdma_port_state%5B1m%5D")["data"]["resultType"] == "matrix");
+
+  const auto code = [&](const std::string& target) { return b.get(target, "-o /dev/null -w '%{http_code}'"); };
+  auto bad = b.get_json("/api/v1/query?query=rat(x)");
+  CHECK(bad["status"] == "error");
+  CHECK(bad["errorType"] == "bad_data");
+  CHECK(has(bad["error"], "invalid parameter \"query\": 1:1: parse error: unknown function"));
+  CHECK(code("/api/v1/query?query=rat(x)") == "400");
+  CHECK(b.get_json("/api/v1/query?query=1&time=soon")["error"] == "invalid parameter \"time\": cannot parse \"soon\" to a valid timestamp");
+  CHECK(b.get_json("/api/v1/query?query=1&timeout=soon")["error"] == "invalid parameter \"timeout\": cannot parse \"soon\" to a valid duration");
+  CHECK(b.get_json("/api/v1/query?query=rdma_port_state%20*%20on()%20rdma_port_state")["errorType"] == "execution");
+  CHECK(code("/api/v1/query?query=rdma_port_state%20*%20on()%20rdma_port_state") == "422");
+  CHECK(code("/nowhere") == "404");
+  CHECK(b.get("/metrics", "-X DELETE -o /dev/null -w '%{http_code}'") == "405");
+
+  const auto answer = b.get_json("/api/v1/rules");
+  const auto& rules = answer["data"]["groups"];
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0]["name"] == "ports");
+  CHECK(rules[0]["file"] == b.rules());
+  CHECK(rules[0]["interval"] == 1.0);
+  CHECK(rules[0]["limit"] == 0);
+  REQUIRE(rules[0]["rules"].size() == 3);
+  const auto& first = rules[0]["rules"][0];
+  CHECK(first["type"] == "alerting");
+  CHECK(first["name"] == "PortDown");
+  CHECK(first["query"] == "rdma_port_state != 4");
+  CHECK(first["state"] == "inactive");
+  CHECK(first["health"] == "ok");
+  CHECK(first["duration"] == 0.0);
+  CHECK(first["labels"] == json({{"severity", "critical"}}));
+  CHECK(first["annotations"] == json({{"summary", "{{ $labels.device }} is down"}}));
+  CHECK(first["alerts"] == json::array());
+  CHECK(rules[0]["rules"][1]["duration"] == 600.0);
+  CHECK(rules[0]["rules"][2]["type"] == "recording");
+  CHECK(b.get_json("/api/v1/rules?type=record")["data"]["groups"][0]["rules"].size() == 1);
+
+  b.sysfs.down("mlx5_0");
+  REQUIRE(eventually([&] { return b.state_of("PortDown") == "firing"; }));
+  const auto active = b.get_json("/api/v1/alerts");
+  for (const auto& alert : active["data"]["alerts"]) {
+    if (alert["labels"]["alertname"] != "PortDown") continue;
+    CHECK(alert["value"] == "1e+00");
+    CHECK(alert["annotations"]["summary"] == "mlx5_0 is down");
+    CHECK(alert["activeAt"].get<std::string>().ends_with("Z"));
+  }
+}
+
+TEST_CASE("what changes something is for the control socket, said in words elsewhere") {
+  Bench b;
+  b.start();
+  for (const auto* target : {"/-/reload", "/api/v1/mode", "/api/v1/undo", "/api/v1/breaker"}) {
+    const auto refused = b.get_json(target, "-X POST");
+    CHECK(refused["error"] == std::string(target) + " is served on the control socket only (" + b.socket() + ")");
+    CHECK(b.get(target, "-X POST -o /dev/null -w '%{http_code}'") == "403");
+  }
+  CHECK(b.get_json("/api/v1/qps?deep=1")["errorType"] == "forbidden");
+  struct stat info {};
+  REQUIRE(stat(b.socket().c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777U) == 0660);
+
+  const auto acting = b.ctl("mode act --for 1h");
+  INFO(acting.output);
+  CHECK(acting.status == 0);
+  CHECK(has(acting.output, "mode is act (operator, "));
+  CHECK(b.ctl("status --json").output.find("\"mode\": \"act\"") != std::string::npos);
+  CHECK(b.ctl("mode observe").status == 0);
+  const auto undo = b.ctl("undo 4711");
+  CHECK(undo.status == 1);
+  CHECK(undo.output.starts_with("rdmendctl: "));
+  CHECK(b.ctl("breaker").status == 0);
+  CHECK(b.ctl("breaker reset").status == 0);
+  CHECK(b.ctl("mode act --for soon").status == 1);
+  CHECK(b.ctl("explain PortDwn").output == "rdmendctl: there is no alerting rule 'PortDwn'; did you mean 'PortDown'?\n");
+  CHECK(b.ctl("query 'rdma_port_state{device=\"mlx5_0\"}'").output.starts_with("rdma_port_state{device=\"mlx5_0\",port=\"1\"} => 4 @["));
+  CHECK(b.ctl("query 'rate('").status == 1);
+  CHECK(b.ctl("events").status == 0);
+  CHECK(b.ctl("remedies").status == 0);
+  CHECK(b.ctl("qps").status == 0);
+  const auto deep = b.ctl("qps --deep --json");
+  CHECK(deep.status == 0);
+}
+
+TEST_CASE("a good reload is applied whole, a bad one changes nothing and says why") {
+  Bench b;
+  b.start();
+  write_file(b.rules(), "groups:\n- name: g\n  rules:\n  - alert: X\n    exprr: up\n  - alert: Y\n    expr: rat(x)\n");
+  const auto bad = b.ctl("reload");
+  CHECK(bad.status == 1);
+  CHECK(has(bad.output, b.rules() + ":5:5: error: "));
+  CHECK(has(bad.output, b.rules() + ":7:11: error: "));
+  CHECK(has(bad.output, "not reloaded: all goes on as it was\n"));
+  CHECK(b.get_json("/api/v1/rules")["data"]["groups"][0]["name"] == "ports");
+  CHECK(has(b.ctl("status").output, "the last reload failed"));
+  CHECK(eventually([&] { return has(b.get("/metrics"), "rdmend_config_last_reload_successful 0\n"); }));
+
+  write_file(b.rules(), "groups:\n- name: fresh\n  interval: 1s\n  rules:\n  - alert: Always\n    expr: vector(1)\n");
+  const auto second = free_port();
+  const auto first = b.port;
+  b.port = second;
+  b.configure("mode: act\n");
+  const auto good = b.ctl("reload");
+  INFO(good.output);
+  CHECK(good.status == 0);
+  CHECK(has(good.output, "reloaded: 1 rules of 1 files are in force"));
+  CHECK(b.get_json("/api/v1/rules")["data"]["groups"][0]["name"] == "fresh");
+  CHECK(run_command("curl -s -m 5 http://127.0.0.1:" + std::to_string(first) + "/-/healthy").status == 7);
+  CHECK(eventually([&] { return b.state_of("Always") == "firing"; }));
+
+  // SIGHUP does the same; an address that is taken keeps the old one.
+  const Alertmanager blocker(b.scratch);
+  REQUIRE(eventually([&] { return run_command("curl -s -m 5 " + blocker.url() + "/-/ready").status == 0; }));
+  b.port = blocker.port();
+  b.configure("");
+  b.port = second;
+  b.daemon->signal(SIGHUP);
+  REQUIRE(eventually([&] { return has(b.log(), "Address already in use"); }));
+  CHECK(b.get("/-/healthy") == "rdmend is healthy.\n");
+  b.configure("state_directory: /elsewhere\n");
+  b.configure("control_group: \"\"\nmode: observe\n");
+  b.daemon->signal(SIGHUP);
+  REQUIRE(eventually([&] { return b.get_json("/api/v1/status")["data"]["mode"] == "observe"; }));
+  CHECK(b.stop() == 0);
+}
+
+TEST_CASE("an end is orderly, and a restart keeps the time that an alert has been pending") {
+  Bench b;
+  b.sysfs.down("mlx5_0");
+  b.start();
+  REQUIRE(eventually([&] { return b.state_of("PortDownLong") == "pending"; }));
+  const auto active_at = [&] {
+    const auto answer = b.get_json("/api/v1/alerts");
+    for (const auto& alert : answer["data"]["alerts"])
+      if (alert["labels"]["alertname"] == "PortDownLong") return alert["activeAt"].get<std::string>();
+    return std::string();
+  };
+  const auto before = active_at();
+  CHECK(b.stop() == 0);
+  CHECK_FALSE(fs::exists(b.socket()));
+  CHECK_FALSE(fs::exists(b.scratch / "http.sock"));
+  b.start();
+  REQUIRE(eventually([&] { return b.state_of("PortDownLong") == "pending"; }));
+  // What it was down for does not count: the time is moved by as much, and never forward beyond now.
+  CHECK(active_at() >= before);
+  CHECK(active_at().substr(0, 16) >= before.substr(0, 16));
+
+  // Killed, it leaves its sockets behind; the next one takes their place. A second one beside it is refused.
+  b.daemon.reset();
+  CHECK(fs::exists(b.socket()));
+  b.start();
+  const auto twin = run_command(kRdmend + " --config " + b.config() + " 2>&1");
+  CHECK(twin.status == 1);
+  CHECK(has(twin.output, "another process listens there"));
+}
+
+TEST_CASE("--check-config tells every fault and starts nothing") {
+  Bench b;
+  const auto check = [&] { return run_command(kRdmend + " --check-config --config " + b.config() + " 2>&1"); };
+  CHECK(check().output == b.config() + ": good, and 1 rule files\n");
+  CHECK(check().status == 0);
+  b.configure("mod: act\n");
+  write_file(b.rules(), "groups:\n- name: g\n  rules:\n  - alert: X\n    expr: up\n    remedy:\n    - raise_min_rnr_timr: {}\n    - advise: {abut: timeout}\n");
+  const auto bad = check();
+  CHECK(bad.status == 1);
+  INFO(bad.output);
+  CHECK(has(bad.output, b.config() + ":7:1: error: unknown key 'mod'; did you mean 'mode'?\n"));
+  CHECK(has(bad.output, b.rules() + ":7:7: error: "));
+  CHECK(has(bad.output, "did you mean 'raise_min_rnr_timer'?"));
+  CHECK(has(bad.output, "did you mean 'about'?"));
+  CHECK_FALSE(fs::exists(b.socket()));
+  CHECK(run_command(kRdmend + " --check-config --config /nowhere.yaml 2>&1").output == "/nowhere.yaml: error: cannot be read: No such file or directory\n");
+}
+
+TEST_CASE("command lines that are wrong are told so") {
+  CHECK(run_command(kRdmend + " --no-such-thing 2>&1").status == 2);
+  const auto unknown = run_command(kCtl + " statsu 2>&1");
+  CHECK(unknown.status == 2);
+  CHECK(has(unknown.output, "did you mean 'status'?"));
+  const auto away = run_command(kCtl + " --socket /nowhere/control.sock status 2>&1");
+  CHECK(away.status == 3);
+  CHECK(away.output ==
+        "rdmendctl: cannot reach rdmend at /nowhere/control.sock: No such file or directory; is it running? 'systemctl status rdmend' tells; another "
+        "socket is given with --socket\n");
+}
+
+TEST_CASE("a host without devices is a normal state, and one that comes is watched") {
+  Bench b;
+  fs::remove_all(b.sysfs.root());
+  fs::create_directories(b.sysfs.root() + "/class/infiniband");
+  b.start();
+  CHECK(b.get_json("/api/v1/status")["data"]["devices"].empty());
+  CHECK(has(b.get("/metrics"), "rdmend_devices 0\n"));
+  b.sysfs.add("mlx5_7");
+  CHECK(eventually([&] { return b.get_json("/api/v1/status")["data"]["devices"].size() == 1; }));
+  CHECK(eventually([&] { return has(b.get("/metrics"), "rdma_port_state{device=\"mlx5_7\",port=\"1\"} 4\n"); }));
+  CHECK(has(b.ctl("events").output, "mlx5_7"));
+}
