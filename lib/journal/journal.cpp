@@ -44,12 +44,12 @@ struct Journal::State {
   };
 
   void write();
-  void submit(std::shared_ptr<const Change> change, std::vector<Waiter> waiters);
+  void submit(const std::shared_ptr<const Change>& change, std::vector<Waiter> waiters);
   void finished(const Change& change, const Written& written, std::vector<Waiter> waiters);
   void keep_for_later(const Change& change);
   void say_trouble(std::string text);
-  static void answer(std::vector<Waiter> answered, bool durable) {
-    for (auto& waiter : answered)
+  static void answer(const std::vector<Waiter>& answered, bool durable) {
+    for (const auto& waiter : answered)
       if (waiter.written) waiter.written(durable);
   }
 
@@ -143,10 +143,10 @@ void Journal::State::write() {
   for (const auto& name : dirty) change->documents[name] = documents[name];
   unwritten.clear();
   dirty.clear();
-  submit(std::move(change), std::exchange(waiters, {}));
+  submit(change, std::exchange(waiters, {}));
 }
 
-void Journal::State::submit(std::shared_ptr<const Change> change, std::vector<Waiter> answered) {
+void Journal::State::submit(const std::shared_ptr<const Change>& change, std::vector<Waiter> answered) {
   writing = true;
   retry.reset();
   auto shared = std::make_shared<std::vector<Waiter>>(std::move(answered));
@@ -173,12 +173,12 @@ void Journal::State::finished(const Change& change, const Written& written, std:
       write();
     });
     reactor.post([this, token = std::weak_ptr<bool>(alive), shared = std::make_shared<std::vector<Waiter>>(std::move(answered))] {
-      if (!token.expired()) answer(std::move(*shared), false);
+      if (!token.expired()) answer(*shared, false);
     });
     return;
   }
   say_trouble({});
-  answer(std::move(answered), true);
+  answer(answered, true);
   write();
 }
 

@@ -85,8 +85,8 @@ class RaiseAction : public Action {
   [[nodiscard]] wire::HandRequest request(wire::HandRequest::Kind kind) const;
   void take_changes(const std::vector<HandAnswer>& answers, const std::function<void(std::vector<Report>)>& done);
   [[nodiscard]] Flow flow(advice::Window window) const;
-  void restore_present(std::shared_ptr<Restored> so_far, std::function<void(Report)> done);
-  void give_back(std::shared_ptr<Restored> so_far, std::vector<RaisedQp> ours, wire::HandRequest request, std::function<void(Report)> done);
+  void restore_present(const std::shared_ptr<Restored>& so_far, std::function<void(Report)> done);
+  void give_back(const std::shared_ptr<Restored>& so_far, std::vector<RaisedQp> ours, wire::HandRequest request, std::function<void(Report)> done);
   Report restored_report(const Restored& restored);
   [[nodiscard]] std::string where() const { return device_ + "/" + port_; }
   [[nodiscard]] std::weak_ptr<bool> alive() const { return alive_; }
@@ -301,12 +301,12 @@ void RaiseAction::undo(std::function<void(Report)> done) {
       so_far->gone = record_.qps.size();
       return done(restored_report(*so_far));
     }
-    restore_present(std::move(so_far), std::move(done));
+    restore_present(so_far, std::move(done));
   });
 }
 
 // Asks for the timers of those that are still there; what is no longer ours is left alone.
-void RaiseAction::restore_present(std::shared_ptr<Restored> so_far, std::function<void(Report)> done) {
+void RaiseAction::restore_present(const std::shared_ptr<Restored>& so_far, std::function<void(Report)> done) {
   std::map<std::uint32_t, const QpInfo*> present;
   for (const auto& qp : environment_.qps.latest(device_).qps) present[qp.qpn] = &qp;
   std::vector<RaisedQp> ours;
@@ -357,7 +357,7 @@ void RaiseAction::restore_present(std::shared_ptr<Restored> so_far, std::functio
            });
 }
 
-void RaiseAction::give_back(std::shared_ptr<Restored> so_far, std::vector<RaisedQp> ours, wire::HandRequest change,
+void RaiseAction::give_back(const std::shared_ptr<Restored>& so_far, std::vector<RaisedQp> ours, wire::HandRequest change,
                             std::function<void(Report)> done) {
   if (ours.empty()) return done(restored_report(*so_far));
   ask_hand(environment_.hand, std::move(change), kHandDeadline, alive(),

@@ -65,14 +65,16 @@ void Executor::State::fire(const Alert& alert) {
   plan.retry = settings.hold_down;
   // What is still held from the last time has not to be done again.
   bool holds = false;
-  for (auto& [id, run] : runs) {
-    if (run->plan == plan.key && (run->phase == Phase::running || run->phase == Phase::settling)) plan.done.insert(run->step);
-    if (run->plan != plan.key || run->phase != Phase::held || !run->verified) continue;
+  for (auto& item : runs) {
+    auto& run = *item.second;
+    if (run.plan != plan.key) continue;
+    if (run.phase == Phase::running || run.phase == Phase::settling) plan.done.insert(run.step);
+    if (run.phase != Phase::held || !run.verified) continue;
     const auto& specs = *plan.ladder->specs;
-    const auto at = std::find_if(specs.begin(), specs.end(), [&](const RemedySpec& spec) { return same_step(spec, run->spec); });
+    const auto at = std::find_if(specs.begin(), specs.end(), [&](const RemedySpec& spec) { return same_step(spec, run.spec); });
     if (at == specs.end()) continue;
-    run->step = static_cast<std::size_t>(at - specs.begin());
-    plan.done.insert(run->step);
+    run.step = static_cast<std::size_t>(at - specs.begin());
+    plan.done.insert(run.step);
     holds = true;
   }
   if (holds) persist();
