@@ -41,7 +41,7 @@ metric() { curl -sf http://127.0.0.1:9879/metrics | awk -v name="$1" '$1 == name
 # The pair of tests/support: what it needs for a storm of a few hundred NAKs a second that a longer timer calms (see there). The kernel's
 # timer has 4 ms grain, so the receiver asks for 1.92 ms (code 15): four times that is 7.68 ms, two ticks.
 start_pair() {
-  "$rnr_pair" server --device rxe2 --qps 2 --min-rnr-timer 15 --post-interval 4 --post-burst 8 --slow-for 300 > "$work/server.log" 2>&1 &
+  "$rnr_pair" server --device rxe2 --qps 2 --min-rnr-timer 15 --post-interval 4 --post-burst 8 --depth 1024 --slow-for 300 > "$work/server.log" 2>&1 &
   server_pid=$!
   "$rnr_pair" client --device rxe1 --qps 2 --window 1 --rate 5000 --duration 100000 > "$work/client.log" 2>&1 &
   client_pid=$!
