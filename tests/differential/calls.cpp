@@ -106,12 +106,13 @@ std::string Generator::grouping(const std::vector<std::string>& labels, std::vec
   return keyword(without ? "without" : "by") + (rng_.chance(50) ? " " : "") + "(" + list(named) + ")";
 }
 
-// topk and bottomk: of series that never tie, for which of two equal ones is kept is nobody's promise.
+// topk and bottomk: of series that never tie, for which of two equal ones is kept is nobody's promise; and never of NaN
+// series, which 3 refuses and 2 does not.
 Piece Generator::limited(const Aggregation& aggregation) {
   Piece argument = selector({true, true}, true);
   std::vector<std::string> kept;
   const std::string groups = grouping(argument.labels, kept);
-  const std::string count = rng_.pick(std::vector<std::string>{"1", "2", "3", "5", "0", "-1", "2.7", "scalar(alone) / scalar(alone)"});
+  const std::string count = rng_.pick(std::vector<std::string>{"1", "2", "3", "5", "0", "-1", "2.7", "scalar(vector(2))"});
   const std::string body = "(" + count + ", " + argument.text + ")";
   argument.text = keyword(aggregation.name) + (rng_.chance(50) ? " " + groups + body : body + " " + groups);
   argument.atom = true;
