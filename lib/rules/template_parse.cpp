@@ -190,7 +190,7 @@ class Parser {
     const Operand& head = out.operands.front();
     const std::size_t given = out.operands.size() - 1 + (first ? 0 : 1);
     if (head.kind == Operand::Kind::function) {
-      check_call(head, out, given, first);
+      check_call(head, out, given);
     } else if (given > 0) {
       fault(head.at, "this is no function: it takes no argument", fmt::format("functions are: {}", fmt::join(function_names(), ", ")));
     }
@@ -200,7 +200,7 @@ class Parser {
     return out;
   }
 
-  void check_call(const Operand& head, const Command& command, std::size_t given, bool first) {
+  void check_call(const Operand& head, const Command& command, std::size_t given) {
     const Function& function = *head.function;
     if (given < function.least || given > function.most)
       fault(head.at, function.least == function.most ? fmt::format("{} takes {} argument{}, not {}", function.name, function.least, function.least == 1 ? "" : "s", given)
@@ -211,7 +211,6 @@ class Parser {
       if (const char verb = unknown_verb(literal.text); verb != 0) fault(literal.at, fmt::format("printf: verb '%{}' is not known", printable(std::string_view(&verb, 1))), "legal are: %v %d %s %q %f %e %g %x %t %%");
     if (function.name == "match" || function.name == "reReplaceAll")
       if (const auto wrong = regex_fault(literal.text); !wrong.empty()) fault(literal.at, fmt::format("not a regular expression: {}", wrong));
-    (void)first;
   }
 
   static bool is_operand(const Token& token) {
