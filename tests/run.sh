@@ -22,16 +22,17 @@ step() {  # name, command...: runs it, remembers a failure
   echo "== $name"
   if "$@"; then echo "== $name: done in $((SECONDS - began)) s"; else failed+=("$name"); echo "== $name: FAILED after $((SECONDS - began)) s"; return 1; fi
 }
-build() { cmake --preset "$1" > "build/$1.log" 2>&1 || { cat "build/$1.log"; return 1; }; cmake --build --preset "$1" -- --quiet; }
+build() {  # preset, targets...
+  local preset=$1; shift
+  cmake --preset "$preset" > "build/$preset.log" 2>&1 || { cat "build/$preset.log"; return 1; }
+  cmake --build --preset "$preset" ${1:+--target "$@"} -- --quiet
+}
 check() {  # preset, options of ctest...
   local preset=$1; shift
   ran+=("$preset")
   ctest --preset "$preset" --no-tests=error -j "$(nproc)" "$@" 2>&1 | tee "build/$preset/ctest.log"
 }
-build_and_check() {
-  local preset=$1; shift
-  step "build $preset" build "$preset" && step "test $preset" check "$preset" "$@"
-}
+build_and_check_units() { step "build $1" build "$1" rdmend_unit_tests && step "test $1" check "$1" -L '^(unit|scenarios)$'; }
 tidy() { run-clang-tidy -quiet -p build/clang "^$PWD/(lib|daemon)/" > build/tidy.log 2> /dev/null || { grep -E 'warning:|error:' build/tidy.log; return 1; }; }
 finish() {
   [ -z "${SUDO_UID:-}" ] || chown -R "$SUDO_UID:${SUDO_GID:-0}" build
@@ -47,11 +48,11 @@ finish() {
 mkdir -p build
 sections=(build vm test); [ -z "$all" ] || sections+=(all)
 [ -z "$install" ] || step "packages" packaging/install-packages.sh "${sections[@]}" || exit 1
-build_and_check release
-build_and_check asan -L 'unit|scenarios'
+step "build release" build release && step "test release" check release
+build_and_check_units asan
 if [ -n "$all" ]; then
-  build_and_check clang -L 'unit|scenarios'
-  build_and_check tsan -L 'unit|scenarios'
+  step "build clang" build clang && step "test clang" check clang -L '^(unit|scenarios)$'
+  build_and_check_units tsan
   step "clang-tidy" tidy
   step "fuzzing" tests/fuzz/run.sh 60
   step "differential campaign" build/release/tests/differential/differential --cases 20000
