@@ -120,6 +120,7 @@ Result<std::map<Labels, Alert>> RuleState::expand(const promql::Vector& vector, 
     alert.active_at = at;
     alert.remedy = rule_.remedy;
     alert.interval = group.interval;
+    alert.query = rule_.expression.text();
     Labels key = alert.labels;
     if (!out.emplace(std::move(key), std::move(alert)).second) return Error{"vector contains metrics with the same labelset after applying alert labels", 0};
   }
@@ -266,6 +267,7 @@ void RuleState::restore(const SavedAlert& saved, const GroupContext& group, Time
   alert.fired_at = std::min(saved.fired_at, now);
   alert.remedy = rule_.remedy;
   alert.interval = group.interval;
+  alert.query = rule_.expression.text();
   active_[saved.labels] = {std::move(alert), until};
 }
 
