@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "rdmend/api_json.hpp"
@@ -64,7 +66,16 @@ TEST_CASE("rules run at once at an event, then at most once in five milliseconds
 }
 
 TEST_CASE("the state of alerts reads back as it was written, whatever the labels hold") {
-  rules::SavedAlert alert{"group", "rule", Labels{{"device", "rxe1"}, {"comm", "a\"\\\n\x01"}}, AlertState::pending, Timestamp{5ms}, {}, Timestamp{7ms}};
+  rules::SavedAlert alert;
+  alert.group = "group";
+  alert.rule = "rule";
+  alert.labels = {{"device", "rxe1"}, {"comm", "a\"\\\n\x01"}};
+  alert.annotations = {{"summary", "down"}};
+  alert.state = AlertState::pending;
+  alert.active_at = Timestamp{5ms};
+  alert.keep_firing_since = Timestamp{7ms};
+  alert.saved_at = Timestamp{9ms};
+  alert.value = std::numeric_limits<double>::infinity();
   const auto text = write_for_state(std::vector{alert});
   const auto read = read_for_state(text);
   REQUIRE(read);
@@ -75,6 +86,9 @@ TEST_CASE("the state of alerts reads back as it was written, whatever the labels
   CHECK(read->front().active_at == alert.active_at);
   CHECK(read->front().fired_at == Timestamp{});
   CHECK(read->front().keep_firing_since == alert.keep_firing_since);
+  CHECK(read->front().saved_at == alert.saved_at);
+  CHECK(read->front().annotations == alert.annotations);
+  CHECK(std::isnan(read->front().value));
   CHECK(read_for_state("")->empty());
   for (const auto* broken : {"{", "[]", "{}", R"({"alerts":[{}]})", R"({"alerts":[1]})", R"({"alerts":3})", "null"}) {
     INFO(broken);
