@@ -34,11 +34,8 @@ class FakeSysfs {
   void down(const std::string& device) const { write(port(device) + "/state", "1: DOWN"); }
 
  private:
-  // By rename, as a reader must never see half a file.
-  static void write(const std::string& path, const std::string& text) {
-    std::ofstream(path + ".new") << text << '\n';
-    std::filesystem::rename(path + ".new", path);
-  }
+  // In place, as sysfs is: who keeps the file open reads the new value.
+  static void write(const std::string& path, const std::string& text) { std::ofstream(path) << text << '\n'; }
   std::string root_;
 };
 
