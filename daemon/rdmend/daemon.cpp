@@ -79,6 +79,8 @@ Daemon::State::State(Loop& l, Settings s, const DaemonOptions& options)
   client.on_sent([this](nanoseconds since) {
     event_to_notification = since;
     log::debug("alerts", "an event's alert has left", {{"microseconds", std::to_string(since.count() / 1000)}});
+    // Not from within the client, and not only at the next tick: whoever waits for the alert may look for this at once.
+    loop.post([this] { store.ingest(self_metrics(core, event_to_notification)); });
   });
 }
 
@@ -144,7 +146,7 @@ Result<void> Daemon::start() {
   if (auto listening = state.servers.listen_on(config.listen); !listening) return listening.error();
   if (!source_options(config).live)
     log::info("daemon", "netlink, verbs, uevents and ethtool are off: all comes from another tree", {{"sysfs", config.paths.sysfs}});
-  if (const auto trouble = state.journal.trouble(); !trouble.empty()) log::warning("journal", "going on in memory", {{"why", trouble}});
+  state.tell_journal_trouble();
   state.load_rules();
   state.restore_alerts();
   state.last_reload = {true, "read at the start", state.started.wall};
