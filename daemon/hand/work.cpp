@@ -94,18 +94,21 @@ class Job {
   std::uint32_t process_of_thread(std::uint32_t tid) {
     if (tid == 0) return 0;
     const auto [at, fresh] = processes_.try_emplace(tid, 0);
-    if (fresh) at->second = process_of(proc_, tid).operator bool() ? *process_of(proc_, tid) : 0;
+    if (fresh)
+      if (const auto process = process_of(proc_, tid)) at->second = *process;
     return at->second;
   }
+
+  [[nodiscard]] std::uint32_t thread_of(std::size_t i) const { return listed_[by_qpn_.at(request_.qps[i].qpn)].pid; }
 
   // First the QPs whose making thread still lives: it tells the process.
   void work_on_owners() {
     std::map<std::uint32_t, std::vector<std::size_t>> by_process;
     for (std::size_t i = 0; i < request_.qps.size(); ++i)
       if (open_[i])
-        if (const auto tgid = process_of_thread(listed_[by_qpn_[request_.qps[i].qpn]].pid); tgid != 0) by_process[tgid].push_back(i);
+        if (const auto tgid = process_of_thread(thread_of(i)); tgid != 0) by_process[tgid].push_back(i);
     for (const auto& [tgid, indexes] : by_process) {
-      const auto done = work_on(tgid, indexes);
+      const auto done = work_on(tgid, indexes, thread_of(indexes.front()));
       if (done) continue;
       for (const auto i : still_open(indexes))
         if (done.error().code == ENODEV) not_told_[i] = done.error().message;  // it gave the device to another process, perhaps: search
@@ -122,7 +125,7 @@ class Job {
     for (const auto tgid : all_processes(proc_)) {
       const auto rest = still_open(all);
       if (rest.empty()) return;
-      if (const auto done = work_on(tgid, rest); !done && done.error().code == EPERM) trouble = done.error().message;
+      if (const auto done = work_on(tgid, rest, 0); !done && done.error().code == EPERM) trouble = done.error().message;
     }
     for (const auto i : still_open(all)) {
       const auto& known = not_told_[i].empty() ? trouble : not_told_[i];
@@ -139,21 +142,24 @@ class Job {
     return out;
   }
 
-  Result<void> work_on(std::uint32_t tgid, const std::vector<std::size_t>& indexes) {
+  Result<void> work_on(std::uint32_t tgid, const std::vector<std::size_t>& indexes, std::uint32_t thread) {
     auto owner = Owner::find(proc_, tgid, device_);
     if (!owner) return owner.error();
+    // From here on the number cannot mean another process; did it before?
+    if (const auto again = thread != 0 ? process_of(proc_, thread) : tgid; !again || *again != tgid)
+      return Error{fmt::format("thread {} has ended", thread), ENODEV};
     Hold hold(*owner);
-    auto done = request_.kind == Kind::probe ? probe(hold, tgid, indexes) : touch(hold, tgid, indexes);
+    auto done = request_.kind == Kind::probe ? probe(hold, indexes) : touch(hold, tgid, indexes);
     hold.release();
     reply_.held_nanoseconds = std::max<std::uint64_t>(reply_.held_nanoseconds, static_cast<std::uint64_t>(hold.longest().count()));
     return done;
   }
 
-  // A descriptor could be taken: nothing forbids it here. A QP without a thread may be another process's: left to the search.
-  Result<void> probe(Hold& hold, std::uint32_t tgid, const std::vector<std::size_t>& indexes) {
+  // A descriptor could be taken: nothing forbids it here. Whose a QP without a thread is, is not asked.
+  Result<void> probe(Hold& hold, const std::vector<std::size_t>& indexes) {
     if (auto taken = hold.refresh(); !taken) return taken.error();
     for (const auto i : indexes) {
-      reply_.qps[i].tgid = tgid;
+      reply_.qps[i].tgid = process_of_thread(thread_of(i));
       open_[i] = false;
     }
     return {};
@@ -163,6 +169,7 @@ class Job {
     std::size_t wanted = 0;
     const auto mine = candidates(tgid, wanted);
     auto answers = scan(hold, device_.driver_id, wanted);
+    hold.release();  // what follows takes its time, a second listing most of all
     if (!answers) return answers.error();
     std::vector<wire::QpAttributes> attributes;
     for (const auto& answer : *answers) attributes.push_back(answer.attributes);
@@ -186,7 +193,7 @@ class Job {
   }
 
   bool undecided(const std::vector<verbs::MatchGroup>& groups, const std::vector<QpInfo>& mine, const std::vector<std::size_t>& indexes) const {
-    return std::any_of(groups.begin(), groups.end(), [&](const auto& group) { return !group.exact() && !asked_in(group, mine, indexes).empty(); });
+    return std::any_of(groups.begin(), groups.end(), [&](const auto& group) { return !group.exact() && !group.answered.empty() && !asked_in(group, mine, indexes).empty(); });
   }
 
   void settle(Hold& hold, std::uint32_t tgid, const verbs::MatchGroup& group, const std::vector<QpInfo>& mine, const std::vector<Answer>& answers,
