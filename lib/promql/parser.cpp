@@ -197,8 +197,11 @@ NewNode Parser::binary(NewNode left, const OperatorRow& row) {
   binary.op = row.op;
   if (!matching(binary)) return nullptr;
   binary.left = left;
-  // Power alone is right-associative.
+  // Power alone is right-associative: a^b^c^... recurses, so it counts as nesting.
+  if (++depth_ > kMostDepth)
+    return fault(sign.at, "the expression is nested too deeply", fmt::format("at most {} levels", kMostDepth));
   binary.right = expression(row.op == BinaryOp::pow ? row.precedence : row.precedence + 1);
+  --depth_;
   if (!binary.right) return nullptr;
   check_binary(binary, sign.at, faults_);
   const bool scalar = binary.left->type == ValueType::scalar && binary.right->type == ValueType::scalar;
