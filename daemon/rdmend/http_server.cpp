@@ -155,6 +155,8 @@ void HttpServer::State::answer(const std::shared_ptr<Exchange>& exchange, HttpRe
     exchange->client->since = reactor.now().mono;
   }
   MHD_resume_connection(exchange->connection);
+  // It wakes nobody: the connection goes on in the next run, and without traffic none would come.
+  timer = reactor.after(milliseconds{0}, [this] { run(); });
 }
 
 MHD_Result HttpServer::State::proceed(const std::shared_ptr<Exchange>& exchange) {

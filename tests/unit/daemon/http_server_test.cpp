@@ -117,6 +117,17 @@ TEST_CASE("an answer may come later; others are served meanwhile") {
   CHECK_FALSE(patient.got("twice"));
 }
 
+TEST_CASE("an answer that comes later needs no other traffic to be sent") {
+  Bench b;
+  auto patient = RawClient::tcp(b.port);
+  patient.get("/later");
+  REQUIRE(b.until([&] { return b.waiting != nullptr; }));
+  int turns = 0;
+  b.until([&] { return ++turns > 5; });  // whatever the request had set off is over
+  b.waiting({200, "at last\n", "text/plain"});
+  CHECK(b.until([&] { return patient.got("at last"); }));
+}
+
 TEST_CASE("a server may be stopped while answers are due") {
   Bench b;
   auto client = RawClient::tcp(b.port);
