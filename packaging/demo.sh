@@ -41,9 +41,9 @@ must 60 "has_entry raise_min_rnr_timer started" "no remedy was begun"
 tell "REMEDY raise_min_rnr_timer: the receiver asks its senders to wait longer, in the running process, by the external hand"
 entries raise_min_rnr_timer started | jq -r '"          \(.target): \(.reason)"'
 now=$(timers)
-[ "$now" = "19 19" ] || fail "the queue pairs have min_rnr_timer '$now', not code 19 (7.68 ms)"
+[ "$now" = "23 23" ] || fail "the queue pairs have min_rnr_timer '$now', not code 23 (30.72 ms)"
 measure 5; figures
-at_least "$storm_naks" "$naks" 1.15 || fail "the NAKs did not fall: $storm_naks a second before, $naks after"
+at_least "$storm_naks" "$naks" 1.5 || fail "the NAKs did not fall: $storm_naks a second before, $naks after"
 at_least "$goodput" "$storm_goodput" 0.9 || fail "the receiver's rate fell: $storm_goodput messages a second before, $goodput after"
 tell "NAKs $storm_naks -> $naks a second, while $storm_goodput -> $goodput messages a second go through."
 must 60 "has_entry raise_min_rnr_timer succeeded" "the remedy was not verified"
@@ -63,7 +63,7 @@ now=$(timers)
 [ "$now" = "15 15" ] || fail "the queue pairs have min_rnr_timer '$now', not code 15 (1.92 ms) as before"
 also "read back from the queue pairs: min_rnr_timer code $now"
 measure 3; figures
-at_least "$goodput" "$calm" 0.8 || fail "$calm messages a second before the storm, $goodput after it"
+at_least "$goodput" "$calm" 0.7 || fail "$calm messages a second before the storm, $goodput after it"
 end_pair
 tell "The same story as rdmendctl explain $alert tells it:"
 echo

@@ -72,7 +72,7 @@ is_ready || fail "not ready after the restart"
 start_pair
 storm_begins
 must 90 "has_entry raise_min_rnr_timer started" "the unit's hand did not act"
-[ "$(timers)" = "19 19" ] || fail "the timers were not raised: $(timers)"
+[ "$(timers)" = "23 23" ] || fail "the timers were not raised: $(timers)"
 storm_ends
 ctl undo "$(ctl remedies --json | jq '[.actions[] | select(.undoable)] | first | .id')"
 must 30 "has_entry raise_min_rnr_timer undone" "nothing was given back"

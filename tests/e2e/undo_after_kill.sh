@@ -9,13 +9,13 @@ start_rdmend "$RDMEND_SOURCE/packaging/demo/rdmend.yaml"
 start_pair
 storm_begins
 must 90 "has_entry raise_min_rnr_timer started" "no remedy was begun"
-[ "$(timers)" = "19 19" ] || fail "the timers were not raised: $(timers)"
+[ "$(timers)" = "23 23" ] || fail "the timers were not raised: $(timers)"
 kill -9 $rdmend_pid
 wait $rdmend_pid 2> /dev/null || true
 must 10 "! pgrep -x rdmend-hand > /dev/null" "the hand outlives rdmend"
 storm_ends
 start_rdmend "$RDMEND_SOURCE/packaging/demo/rdmend.yaml"
-[ "$(timers)" = "19 19" ] || fail "the timers changed while rdmend was away: $(timers)"
+[ "$(timers)" = "23 23" ] || fail "the timers changed while rdmend was away: $(timers)"
 must 120 "has_entry raise_min_rnr_timer undone" "the timer was not given back"
 [ "$(timers)" = "15 15" ] || fail "the timers were not given back: $(timers)"
 entries raise_min_rnr_timer undone | jq -r '"\(.target): \(.reason)"'

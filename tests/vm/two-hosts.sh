@@ -39,6 +39,6 @@ wait_for() {
   local end=$((SECONDS + $1 + 1))
   until eval "$2"; do
     [ $SECONDS -lt $end ] || { echo "not within $1 s: $2" >&2; return 1; }
-    sleep 0.05
+    sleep 0.2
   done
 }
