@@ -6,7 +6,7 @@
 set -euo pipefail
 # shellcheck source=tests/e2e/common.sh
 . "$RDMEND_SOURCE/tests/e2e/common.sh"
-trap 'kill $(jobs -p) 2> /dev/null' EXIT
+trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 
 began=${EPOCHREALTIME/./}
 tell() { printf '%6.1f s  %s\n' "$(awk -v us=$((${EPOCHREALTIME/./} - began)) 'BEGIN { print us / 1e6 }')" "$*"; }

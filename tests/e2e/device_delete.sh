@@ -5,7 +5,7 @@
 set -euo pipefail
 # shellcheck source=tests/e2e/common.sh
 . "$RDMEND_SOURCE/tests/e2e/common.sh"
-trap 'kill $(jobs -p) 2> /dev/null' EXIT
+trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 devices() { ctl status --json | jq -r '[.devices[].name] | sort | join(" ")'; }
 start_rdmend "$RDMEND_SOURCE/tests/e2e/port_err.yaml"
 must 30 "[ \"\$(devices)\" = 'rxe1 rxe2' ]" "rdmend does not know both devices"

@@ -342,7 +342,7 @@ static void serve(struct peer peer)
 
 static void request(struct peer peer)
 {
-	double began = now(), end = began + opt.duration;
+	double began = now(), end = began + opt.duration, before = began, allowance = 0;
 	struct ibv_wc wc[batch];
 	char line[64];
 	int next = 0;
@@ -350,14 +350,19 @@ static void request(struct peer peer)
 	for (;;) {
 		double t = now();
 		bool sending = t < end && !stopped;
-		uint64_t allowed = opt.rate ? (uint64_t)((t - began) * opt.rate) : UINT64_MAX;
 		int n = poll_completions(wc), posted = 0;
 
 		for (int i = 0; i < n; i++)
 			connections[wc[i].wr_id >> 32].completed++;
+		/* what could not be sent in time is not made up for, but for a tenth of a second's worth */
+		allowance += (t - before) * opt.rate;
+		if (allowance > opt.rate / 10.0)
+			allowance = opt.rate / 10.0;
+		before = t;
 		for (int tries = 0; sending && tries < opt.qps; tries++, next = (next + 1) % opt.qps)
-			while (connections[next].sent - connections[next].completed < (uint64_t)opt.window && SUM(sent) < allowed) {
+			while (connections[next].sent - connections[next].completed < (uint64_t)opt.window && (!opt.rate || allowance >= 1)) {
 				post_send(next);
+				allowance -= 1;
 				posted++;
 				if (opt.rate)
 					break; /* paced: the connections take turns */
