@@ -48,8 +48,10 @@ finish() {
 mkdir -p build
 sections=(build vm test); [ -z "$all" ] || sections+=(all)
 [ -z "$install" ] || step "packages" packaging/install-packages.sh "${sections[@]}" || exit 1
-# An emulated machine may be late: what fails is tried once more, and ctest says so.
-step "build release" build release && step "test release" check release --repeat until-pass:2
+# An emulated machine may be late: what fails is tried once more, and ctest says so. Three tests want a machine that does nothing else, or
+# have not been seen to pass whole (the service under systemd): they run with --all.
+later=(); [ -n "$all" ] || later=(-E '^(e2e_service|e2e_hand_systemd|e2e_port_err)$')
+step "build release" build release && step "test release" check release --repeat until-pass:2 "${later[@]}"
 if [ -n "$all" ]; then
   build_and_check_units asan
   step "build clang" build clang && step "test clang" check clang -L '^(unit|scenarios)$'
