@@ -19,7 +19,7 @@ command -v apt-get > /dev/null || { echo "install-packages.sh: made for Debian 1
 
 echo "installing ${#missing[@]} packages: ${missing[*]}"
 services=()
-for s in prometheus prometheus-alertmanager civetweb; do installed "$s" || services+=("$s.service"); done
+for s in prometheus prometheus-alertmanager prometheus-node-exporter civetweb; do installed "$s" || services+=("$s.service"); done
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
   trap 'rm -f $policy' EXIT

@@ -17,12 +17,22 @@ enum class Mode { observe, act };
 
 struct BasicAuth {
   std::string username, password;  // password read from password_file where that was given
+  friend bool operator==(const BasicAuth&, const BasicAuth&) = default;
+};
+// PEM texts, read and checked with the configuration: a reload reads them again.
+struct ServerTls {
+  std::string cert, key;
+  std::string client_ca;  // who signs the certificates that clients must show; "" when they need none
+  friend bool operator==(const ServerTls&, const ServerTls&) = default;
 };
 struct Listen {
   std::string host;  // "" for a unix socket; "::" listens on IPv6 and IPv4
   std::uint16_t port = 0;
   std::string path;  // of the unix socket
-  std::string text;  // as written
+  std::string text;  // the address as written
+  std::optional<ServerTls> tls{};
+  std::optional<BasicAuth> basic_auth{};
+  friend bool operator==(const Listen&, const Listen&) = default;
 };
 struct Alertmanager {
   std::string url;

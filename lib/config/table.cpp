@@ -122,8 +122,11 @@ const Field kFields[] = {
      [](const Config& c) { return std::string(c.mode == Mode::act ? "act" : "observe"); }},
     RDMEND_REGEXES("devices.include", devices.include, "Names of the RDMA devices to watch; each expression must match the whole name."),
     RDMEND_REGEXES("devices.exclude", devices.exclude, "Names to leave out, stronger than `include`."),
-    {"listen", "list of addresses", "Where metrics and the read-only API are served: `[::]:9879` (IPv6 and IPv4), `127.0.0.1:9879`, `unix:/path`. Port 0 takes a free one.",
+    {"listen", "list of addresses or maps", "Where metrics and the read-only API are served: `[::]:9879` (IPv6 and IPv4), `127.0.0.1:9879`, `unix:/path`, or a map with `address` and what follows. Port 0 takes a free one. A socket that systemd hands over (rdmend.socket) is used for the entry that has its address.",
      read_listens, listens},
+    {"listen[].address", "address", "As above; required in a map.", nullptr, [](const Config&) { return std::string(); }},
+    {"listen[].tls", "map", "Serves HTTPS: `cert` and `key`, PEM files, read again by a reload. With `client_ca`, a PEM file too, clients must show a certificate that it has signed.", nullptr, [](const Config&) { return std::string(); }},
+    {"listen[].basic_auth", "map", "Clients must give a password: `username`, and `password_file`, read again by a reload.", nullptr, [](const Config&) { return std::string(); }},
     RDMEND_PATH("control_socket", control_socket, "The socket of `rdmendctl`, and the only one that takes calls that change something."),
     {"control_group", "name of a group", "A group whose members may read on the control socket; empty for root alone.",
      [](Reader& r, const Node& n, std::string_view p, Config& c) {
@@ -253,7 +256,7 @@ std::string reference_page() {
     out += fmt::format("| `{}` | {} | {} | {} |\n", row.path, row.type, row.default_value.empty() ? "" : fmt::format("`{}`", row.default_value), row.help);
   out += "\nNot in this version, and refused:\n\n";
   for (const LaterKey& key : kLater) out += fmt::format("- `{}`: {}\n", key.path, key.why);
-  out += "- `tls` and `basic_auth` of `listen`\n- `metrics.node_exporter_names: true`\n";
+  out += "- `metrics.node_exporter_names: true`\n";
   return out;
 }
 

@@ -1,62 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/values.hpp"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <re2/re2.h>
-#include <sys/un.h>
-
-#include <array>
-#include <cerrno>
-#include <charconv>
 
 #include "base/text.hpp"
-#include "base/unique_fd.hpp"
+#include "config/files.hpp"
 
 namespace rdmend::config {
 namespace {
-
-constexpr std::string_view kListenHint = "write it like [::]:9879, 127.0.0.1:9879 or unix:/run/rdmend/http.sock";
-
-bool is_address(int family, const std::string& text) {
-  in6_addr room{};
-  return inet_pton(family, text.c_str(), &room) == 1;
-}
-
-std::optional<std::string> listen_fault(const std::string& text, Listen& out) {
-  out.text = text;
-  if (text.starts_with("unix:")) {
-    out.path = text.substr(5);
-    if (!out.path.starts_with('/')) return "the path of a unix socket must be absolute";
-    if (out.path.size() >= sizeof(sockaddr_un::sun_path)) return fmt::format("the path of a unix socket has at most {} bytes", sizeof(sockaddr_un::sun_path) - 1);
-    return std::nullopt;
-  }
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos) return "the port is missing";
-  const std::string host = text.substr(0, colon);
-  const std::string port = text.substr(colon + 1);
-  const auto [end, fault] = std::from_chars(port.data(), port.data() + port.size(), out.port);
-  if (fault != std::errc{} || end != port.data() + port.size()) return fmt::format("'{}' is not a port (0 to 65535)", printable(port, 32));
-  const bool bracketed = host.starts_with('[') && host.ends_with(']');
-  out.host = bracketed ? host.substr(1, host.size() - 2) : host;
-  if (bracketed ? !is_address(AF_INET6, out.host) : !is_address(AF_INET, out.host))
-    return fmt::format("'{}' is not an IP address{}", printable(host, 64), is_address(AF_INET6, host) ? " (IPv6 stands in brackets)" : "");
-  return std::nullopt;
-}
-
-// A password of at most 4 KiB, without the newline that editors add.
-Result<std::string> read_password(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) return errno_error(path, errno);
-  std::array<char, 4097> buffer{};
-  const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
-  if (got < 0) return errno_error(path, errno);
-  if (got > 4096) return Error{path + ": longer than 4096 bytes", 0};
-  std::string text(buffer.data(), static_cast<std::size_t>(got));
-  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  return text;
-}
 
 void read_basic_auth(yaml::Reader& reader, const yaml::Entry& entry, Alertmanager& out) {
   BasicAuth auth;
@@ -98,21 +50,6 @@ void read_tls(yaml::Reader& reader, const yaml::Entry& entry, Alertmanager& out)
 }
 
 }  // namespace
-
-std::optional<Listen> read_listen(yaml::Reader& reader, const yaml::Node& node) {
-  if (node.kind == yaml::Node::Kind::map) {
-    reader.error(node.at, "listen: tls and basic_auth are not in this version", std::string(kListenHint));
-    return std::nullopt;
-  }
-  const auto text = reader.text(node, "listen");
-  if (!text) return std::nullopt;
-  Listen out;
-  if (const auto fault = listen_fault(*text, out)) {
-    reader.error(node.at, fmt::format("listen: '{}': {}", printable(*text, 120), *fault), std::string(kListenHint));
-    return std::nullopt;
-  }
-  return out;
-}
 
 std::optional<std::string> read_url(yaml::Reader& reader, const yaml::Node& node, std::string_view name) {
   auto text = reader.text(node, name);

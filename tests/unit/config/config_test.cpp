@@ -161,12 +161,11 @@ rdmend.yaml:13:61: error: remedies.hold_down (2h) is longer than remedies.hold_d
 }
 
 TEST_CASE("what a later version brings is refused by name") {
-  CHECK(faults("agent_socket: /run/x\npeers: []\nrecovery: {drivers: [rxe]}\nmetrics: {node_exporter_names: true}\nlisten: [{address: \"[::]:1\", tls: {}}]\n") ==
+  CHECK(faults("agent_socket: /run/x\npeers: []\nrecovery: {drivers: [rxe]}\nmetrics: {node_exporter_names: true}\n") ==
         "rdmend.yaml:1:1: error: agent_socket: not in this version: there is no in-process agent yet; remove it\n"
         "rdmend.yaml:2:1: error: peers: not in this version: daemons do not talk to each other yet; remove it\n"
         "rdmend.yaml:3:1: error: recovery: not in this version: connections are not recovered yet; remove it\n"
-        "rdmend.yaml:4:32: error: metrics.node_exporter_names: not in this version: series have rdmend's own names only; legal is: false\n"
-        "rdmend.yaml:5:10: error: listen: tls and basic_auth are not in this version; write it like [::]:9879, 127.0.0.1:9879 or unix:/run/rdmend/http.sock\n");
+        "rdmend.yaml:4:32: error: metrics.node_exporter_names: not in this version: series have rdmend's own names only; legal is: false\n");
 }
 
 TEST_CASE("mode act that allows nothing is a warning") {
