@@ -75,7 +75,7 @@ Daemon::State::State(Loop& l, Settings s, const DaemonOptions& options)
             [this](QpDump dump) { on_qps(std::move(dump)); }}),
       core{loop, store, engine, notifier, journal, executor, hand, host, events, settings, ready, started, last_reload, last_good_reload,
            [this] { return reload(); }},
-      servers(loop, [this](const HttpRequest& request, const Answer& answer) { serve(core, request, answer); }) {
+      servers(loop, [this](const HttpRequest& request, const Answer& answer) { serve(core, request, answer); }, options.sockets) {
   client.on_sent([this](nanoseconds since) {
     event_to_notification = since;
     log::debug("alerts", "an event's alert has left", {{"microseconds", std::to_string(since.count() / 1000)}});
@@ -144,6 +144,7 @@ Result<void> Daemon::start() {
   const auto& config = state.settings->config;
   if (auto control = state.servers.open_control(config.control_socket, config.control_group); !control) return control.error();
   if (auto listening = state.servers.listen_on(config.listen); !listening) return listening.error();
+  state.servers.tell_unused();
   if (!source_options(config).live)
     log::info("daemon", "netlink, verbs, uevents and ethtool are off: all comes from another tree", {{"sysfs", config.paths.sysfs}});
   state.tell_journal_trouble();

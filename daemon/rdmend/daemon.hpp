@@ -6,11 +6,13 @@
 #include "base/result.hpp"
 #include "rdmend/loop.hpp"
 #include "rdmend/settings.hpp"
+#include "rdmend/sockets.hpp"
 
 namespace rdmend::daemon {
 
 struct DaemonOptions {
   std::string hand;  // program or socket of the external hand; "" when acting is not granted
+  std::vector<PassedSocket> sockets;  // that systemd listens on for us
 };
 
 // The composition root: makes the rooms from the settings and lets them speak to each other (DESIGN section 1).

@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,19 +11,21 @@
 
 #include "base/reactor.hpp"
 #include "base/result.hpp"
+#include "rdmend/form.hpp"
 #include "rdmend/listener.hpp"
 
 namespace rdmend::daemon {
 
 struct HttpRequest {
   std::string method, path;
-  // Of the query string and of a form body; the body's win.
-  std::map<std::string, std::string, std::less<>> parameters;
+  Parameters parameters;          // of a form body, then those of the query string
   bool control = false;           // came over the control socket
   std::optional<uid_t> peer_uid;  // of a unix socket's other end
 
-  // "" when absent.
+  // The first of that name; "" when absent.
   [[nodiscard]] const std::string& parameter(std::string_view name) const;
+  // All of that name.
+  [[nodiscard]] std::vector<std::string_view> values(std::string_view name) const;
 };
 
 struct HttpResponse {
@@ -37,26 +38,33 @@ struct HttpResponse {
 using Answer = std::function<void(HttpResponse)>;
 using HttpHandler = std::function<void(const HttpRequest& request, const Answer& answer)>;
 
-// libmicrohttpd on our loop: its epoll descriptor is watched there, it has no thread. One server listens on one socket.
-// Headers, bodies, connections and time are capped; a slow or hostile client costs its own connection only.
+// libmicrohttpd on our loop: its epoll descriptor is watched there, it has no thread. One server listens on one socket, which it
+// accepts from itself. Headers, bodies, answers, connections and time are capped; a slow or hostile client costs its own
+// connection only, for at the limit the oldest connection of whoever has the most makes room for the next (Clients).
 class HttpServer {
  public:
   struct Limits {
     std::size_t connections = 256;
-    std::size_t per_address = 128;
     std::size_t body = 64U * 1024;
     std::size_t headers = 32U * 1024;
+    std::size_t answers = 64U << 20U;  // bytes that are being sent to all; a single answer may be larger
     milliseconds idle{30'000};
     // From the first byte of a request to the last of its answer, however busily the client dribbles.
     milliseconds request{60'000};
   };
+  struct Options {
+    bool control = false;
+    Limits limits{};
+    config::Listen how{};  // its tls and basic_auth
+  };
 
-  static Result<std::unique_ptr<HttpServer>> start(Reactor& reactor, Listener listener, bool control, Limits limits, HttpHandler handler);
+  // Several servers may share a listener for the moment in which one takes over from another.
+  static Result<std::unique_ptr<HttpServer>> start(Reactor& reactor, std::shared_ptr<const Listener> listener, Options options, HttpHandler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  [[nodiscard]] const Listener& listener() const;
+  [[nodiscard]] std::shared_ptr<const Listener> listener() const;
   [[nodiscard]] std::size_t connections() const;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rdmend/listener.hpp"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -17,7 +18,7 @@
 namespace rdmend::daemon {
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kBacklog = SOMAXCONN;
 
 Result<sockaddr_un> unix_address(const std::string& path) {
   sockaddr_un address{};
@@ -97,6 +98,16 @@ Result<Listener> Listener::open(const config::Listen& where, const SocketAccess&
     return errno_error("listening on " + where.text, errno);
   return out;
 }
+
+Result<Listener> Listener::adopt(int fd, const config::Listen& where) {
+  Listener out;
+  out.fd_.reset(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!out.fd_ || fcntl(out.fd_.get(), F_SETFL, O_NONBLOCK) != 0) return errno_error("listening on " + where.text, errno);
+  out.path_ = where.path;  // no inode: the file is never removed
+  return out;
+}
+
+UniqueFd Listener::accept() const { return UniqueFd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)); }
 
 Listener& Listener::operator=(Listener&& other) noexcept {
   if (this == &other) return *this;

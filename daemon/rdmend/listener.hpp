@@ -20,6 +20,8 @@ class Listener {
   // "[::]:9879" listens on IPv6 and IPv4, "127.0.0.1:9879", "localhost:9879", a unix socket's path. A socket file that
   // nobody listens on is replaced; one that is served is an error.
   static Result<Listener> open(const config::Listen& where, const SocketAccess& access = {});
+  // A socket that listens already; it stays the caller's too, and so does a unix socket's file.
+  static Result<Listener> adopt(int fd, const config::Listen& where);
   Listener(Listener&& other) noexcept = default;
   Listener& operator=(Listener&& other) noexcept;
   ~Listener();
@@ -28,6 +30,8 @@ class Listener {
   [[nodiscard]] bool local() const { return !path_.empty(); }
   // The TCP port that was bound (of a listener on port 0); 0 for a unix socket.
   [[nodiscard]] std::uint16_t port() const;
+  // The next connection, non-blocking; none with errno when there is none.
+  [[nodiscard]] UniqueFd accept() const;
 
  private:
   Listener() = default;

@@ -22,7 +22,7 @@ constexpr int kFine = 0;
 constexpr int kWrong = 1;
 constexpr int kUsage = 2;
 
-int run(const std::string& file, bool only_check, const DaemonOptions& options) {
+int run(const std::string& file, bool only_check, DaemonOptions options) {
   Diagnostics diagnostics;
   auto settings = load_settings(file, diagnostics);
   fmt::print(stderr, "{}", diagnostics.text());
@@ -32,12 +32,13 @@ int run(const std::string& file, bool only_check, const DaemonOptions& options) 
     return kFine;
   }
   set_log_level(settings.config.log_level);
+  options.sockets = passed_sockets();
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
   Loop loop;
   // Before any worker thread is made: those block all signals.
   const auto terminate = loop.on_signal(SIGTERM, [&] { loop.stop(); });
   const auto interrupt = loop.on_signal(SIGINT, [&] { loop.stop(); });
-  Daemon daemon(loop, std::move(settings), options);
+  Daemon daemon(loop, std::move(settings), std::move(options));
   const auto hang_up = loop.on_signal(SIGHUP, [&] { daemon.reload(); });
   if (const auto started = daemon.start(); !started) {
     log::error("daemon", started.error().message);
@@ -65,7 +66,7 @@ int parse_and_run(int argc, char** argv) {
     return kUsage;
   }
   curl_global_init(CURL_GLOBAL_DEFAULT);
-  return run(file, only_check, options);
+  return run(file, only_check, std::move(options));
 }
 
 }  // namespace

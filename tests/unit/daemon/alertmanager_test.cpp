@@ -74,7 +74,7 @@ TEST_CASE("real Alertmanagers get every alert, though one is dead, one hangs and
   REQUIRE(silent);
   REQUIRE(broken_listener);
   const auto broken_port = broken_listener->port();
-  auto broken = HttpServer::start(loop, std::move(*broken_listener), false, {},
+  auto broken = HttpServer::start(loop, std::make_shared<Listener>(std::move(*broken_listener)), {.control = false},
                                   [](const HttpRequest&, const Answer& answer) { answer({500, "broken\n", "text/plain"}); });
   REQUIRE(broken);
   wait_ready(loop, first.port());

@@ -39,7 +39,7 @@ TEST_CASE("a POST arrives whole, its answer's status comes back, the moment it l
   std::size_t requests = 0;
   auto listener = Listener::open(any_port());
   REQUIRE(listener);
-  auto server = HttpServer::start(loop, std::move(*listener), false, {}, [&](const HttpRequest& request, const Answer& answer) {
+  auto server = HttpServer::start(loop, std::make_shared<Listener>(std::move(*listener)), {.control = false}, [&](const HttpRequest& request, const Answer& answer) {
     path = request.path;
     ++requests;
     answer(requests < 3 ? HttpResponse{200, "{}"} : HttpResponse{503, "go away\n"});
@@ -51,7 +51,7 @@ TEST_CASE("a POST arrives whole, its answer's status comes back, the moment it l
 
   Got first;
   client.set_cause(std::chrono::steady_clock::now());
-  client.post(to(), url((*server)->listener().port()), "[]", first.taker());
+  client.post(to(), url((*server)->listener()->port()), "[]", first.taker());
   client.set_cause(std::nullopt);
   REQUIRE(loop.run_until([&] { return first.status.has_value(); }, 10s));
   CHECK(first.status == 200);
@@ -62,13 +62,13 @@ TEST_CASE("a POST arrives whole, its answer's status comes back, the moment it l
 
   left.reset();
   Got second;  // without a cause nothing is measured
-  client.post(to(), url((*server)->listener().port()), std::string(60'000, ' '), second.taker());
+  client.post(to(), url((*server)->listener()->port()), std::string(60'000, ' '), second.taker());
   REQUIRE(loop.run_until([&] { return second.status.has_value(); }, 10s));
   CHECK(second.status == 200);
   CHECK_FALSE(left);
 
   Got third;
-  client.post(to(), url((*server)->listener().port()), "[]", third.taker());
+  client.post(to(), url((*server)->listener()->port()), "[]", third.taker());
   REQUIRE(loop.run_until([&] { return third.status.has_value(); }, 10s));
   CHECK(third.status == 503);
   CHECK(third.error == "HTTP status 503: go away");
@@ -96,14 +96,14 @@ TEST_CASE("a server that accepts and never answers costs its own time-out, and n
   REQUIRE(silent);
   auto listener = Listener::open(any_port());
   REQUIRE(listener);
-  auto server = HttpServer::start(loop, std::move(*listener), false, {},
+  auto server = HttpServer::start(loop, std::make_shared<Listener>(std::move(*listener)), {.control = false},
                                   [&](const HttpRequest&, const Answer& answer) { answer({200, "{}"}); });
   REQUIRE(server);
   HttpClient client(loop);
   Got hung;
   Got fine;
   client.post(to(150ms), url(silent->port()), "[]", hung.taker());
-  client.post(to(), url((*server)->listener().port()), "[]", fine.taker());
+  client.post(to(), url((*server)->listener()->port()), "[]", fine.taker());
   REQUIRE(loop.run_until([&] { return fine.status.has_value(); }, 10s));
   CHECK_FALSE(hung.status);
   REQUIRE(loop.run_until([&] { return hung.status.has_value(); }, 10s));

@@ -9,14 +9,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "rdmend/loop.hpp"
-#include "support/raw_client.hpp"
-#include "support/until.hpp"
+#include "http_bench.hpp"
 
 using namespace rdmend;
 using namespace rdmend::daemon;
 using namespace std::chrono_literals;
 using test::RawClient;
+using Bench = test::HttpBench;
 
 namespace {
 
@@ -32,44 +31,8 @@ struct Directory {
   std::string path;
 };
 
-config::Listen tcp(const std::string& host = "127.0.0.1") { return {host, 0, {}, host + ":0"}; }
+config::Listen tcp(const std::string& host = "127.0.0.1") { return Bench::tcp(host); }
 config::Listen local(const std::string& path) { return {{}, 0, path, "unix:" + path}; }
-
-struct Bench {
-  explicit Bench(HttpServer::Limits limits = {}, const config::Listen& where = tcp()) {
-    auto listener = Listener::open(where);
-    REQUIRE(listener);
-    auto made = HttpServer::start(loop, std::move(*listener), !where.path.empty(), limits,
-                                  [this](const HttpRequest& request, const Answer& answer) { handle(request, answer); });
-    REQUIRE(made);
-    server = std::move(*made);
-    port = server->listener().port();
-  }
-  void handle(const HttpRequest& request, const Answer& answer) {
-    last = request;
-    if (request.path == "/later")
-      waiting = answer;
-    else if (request.path == "/throw")
-      throw std::runtime_error("of this test: expected in the log");
-    else if (request.path == "/big")
-      answer({200, std::string(8U << 20U, 'x'), "text/plain"});
-    else
-      answer({200, "hello " + request.path + "\n", "text/plain"});
-  }
-  bool until(const std::function<bool()>& condition, milliseconds bound = 10s) { return test::until(loop, condition, bound); }
-  // A well-behaved client gets its answer.
-  bool serves() {
-    auto client = RawClient::tcp(port);
-    client.get("/fine");
-    return until([&] { return client.got("hello /fine"); });
-  }
-
-  Loop loop;
-  std::unique_ptr<HttpServer> server;
-  std::uint16_t port = 0;
-  HttpRequest last;
-  Answer waiting;
-};
 
 }  // namespace
 
@@ -101,8 +64,9 @@ TEST_CASE("a form's parameters are read, in whatever pieces it comes") {
   CHECK(b.last.method == "POST");
   CHECK(b.last.parameter("query") == "rate(x[1m]) > 1");
   CHECK(b.last.parameter("time") == "7");
+  CHECK(b.last.values("time") == std::vector<std::string_view>{"7", "1"});
   CHECK(b.last.parameter("bad") == "%zz");
-  CHECK(b.last.parameters.contains("bare"));
+  CHECK(b.last.values("bare") == std::vector<std::string_view>{""});
 }
 
 TEST_CASE("an answer may come later; others are served meanwhile") {
@@ -220,12 +184,20 @@ TEST_CASE("a client that asks and never reads does not hold up others") {
   CHECK(b.serves());
 }
 
-TEST_CASE("two thousand connections do not stop the control socket, and go without a trace") {
+namespace {
+
+void allow_descriptors() {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = std::min<rlim_t>(files.rlim_max, 8192);
   setrlimit(RLIMIT_NOFILE, &files);
   REQUIRE(files.rlim_cur >= 4096);
+}
+
+}  // namespace
+
+TEST_CASE("two thousand connections stop nobody, not even from the same address, and go without a trace") {
+  allow_descriptors();
   const Directory directory;
   HttpServer::Limits limits;
   limits.idle = 1s;  // of those that sent a part and went, libmicrohttpd hears of some by their silence only
@@ -233,7 +205,7 @@ TEST_CASE("two thousand connections do not stop the control socket, and go witho
   auto listener = Listener::open(local(directory.file("control.sock")));
   REQUIRE(listener);
   bool control = false;
-  auto second = HttpServer::start(b.loop, std::move(*listener), true, {}, [&](const HttpRequest& request, const Answer& answer) {
+  auto second = HttpServer::start(b.loop, std::make_shared<Listener>(std::move(*listener)), {.control = true}, [&](const HttpRequest& request, const Answer& answer) {
     control = request.control && request.peer_uid == getuid();
     answer({200, "control\n", "text/plain"});
   });
@@ -244,15 +216,57 @@ TEST_CASE("two thousand connections do not stop the control socket, and go witho
       crowd.push_back(RawClient::tcp(b.port));
       crowd.back().send("GET / HTTP/1.1\r\nHost: x\r\nX-Unfinished: ");
     }
-    REQUIRE(b.until([&] { return b.server->connections() >= 100; }));
+    REQUIRE(b.until([&] { return b.server->connections() >= limits.connections; }));
     auto client = RawClient::local(directory.file("control.sock"));
     client.get("/");
     REQUIRE(b.until([&] { return client.got("control"); }));
     CHECK(control);
-    CHECK(b.server->connections() <= 256);
+    CHECK(b.serves());
+    CHECK(b.server->connections() <= limits.connections);
+    // The oldest made room.
+    CHECK(b.until([&] { return crowd.front().closed(); }));
+    CHECK_FALSE(crowd.back().closed());
   }
   REQUIRE(b.until([&] { return b.server->connections() == 0; }));
   CHECK(b.serves());
+}
+
+TEST_CASE("whoever waits for an answer of ours is not dropped for a newcomer") {
+  HttpServer::Limits limits;
+  limits.connections = 2;
+  Bench b(limits);
+  auto patient = RawClient::tcp(b.port);
+  patient.get("/later");
+  REQUIRE(b.until([&] { return b.waiting != nullptr; }));
+  for (int i = 0; i < 5; ++i) CHECK(b.serves());
+  b.waiting({200, "at last\n", "text/plain"});
+  CHECK(b.until([&] { return patient.got("at last"); }));
+}
+
+TEST_CASE("clients that ask for much and never read share a bounded memory") {
+  HttpServer::Limits limits;
+  limits.answers = 20U << 20U;
+  Bench b(limits);
+  std::vector<RawClient> lazy;
+  for (int i = 0; i < 10; ++i) {
+    lazy.push_back(RawClient::tcp(b.port));
+    b.last.path.clear();
+    lazy.back().get("/big");
+    REQUIRE(b.until([&] { return b.last.path == "/big"; }));
+  }
+  // Two answers of 8 MiB may be on their way at once.
+  CHECK(b.until([&] { return b.server->connections() == 2; }));
+  CHECK(b.serves());
+}
+
+TEST_CASE("a request has a bounded number of parameters") {
+  Bench b;
+  auto client = RawClient::tcp(b.port);
+  std::string body;
+  for (int i = 0; i < 1001; ++i) body += "a=1&";
+  client.send("POST /x HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  CHECK(b.until([&] { return client.got("there are too many parameters"); }));
+  CHECK(client.got("HTTP/1.1 400"));
 }
 
 TEST_CASE("[::] serves IPv6 and IPv4") {
