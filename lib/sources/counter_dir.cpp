@@ -35,10 +35,12 @@ void CounterDir::relist(int at, Instant now) {
       continue;
     }
     const auto known = std::find_if(files_.begin(), files_.end(), [&](const File& f) { return f.name == name; });
-    if (known != files_.end())
+    if (known != files_.end()) {
+      known->file.let_go_if_deleted();
       files.push_back(std::move(*known));
-    else
+    } else {
       files.push_back({KeptFile(name), name, {}});
+    }
   }
   std::stable_partition(files.begin(), files.end(), [](const File& f) { return f.name == kRefresher; });
   files_ = std::move(files);
@@ -55,20 +57,20 @@ CounterReading CounterDir::read(int at, Instant now) {
   last_read_ = now;
   bool vanished = false;
   for (auto& file : files_) {
-    if (now < file.ask_again) continue;
+    if (!file.patience.due(now)) continue;
     const auto text = file.file.read(dir_.get());
-    if (!text) {
-      const int error = text.error().code;
-      if (error == EINVAL || error == EOPNOTSUPP) file.ask_again = now + kBackOff;
-      if (error == ENOENT || error == ENODEV) vanished = true;
-      reading.faults.push_back({file.name, error});
-    } else if (const auto value = parse_number(*text)) {
+    const auto value = text ? parse_number(*text) : std::nullopt;
+    if (value) {
+      file.patience.answered();
       reading.values.emplace_back(file.name, *value);
-    } else if (text->starts_with("N/A")) {
-      file.ask_again = now + kBackOff;  // "N/A (no PMA)": not supported, not an error
-    } else {
-      reading.faults.push_back({file.name, EBADMSG});
+      continue;
     }
+    // "N/A (no PMA)": not supported, not an error.
+    const bool not_supported = text && text->starts_with("N/A");
+    const int error = not_supported ? EOPNOTSUPP : text ? EBADMSG : text.error().code;
+    file.patience.failed(error, now);
+    vanished = vanished || means_gone(error);
+    if (!not_supported) reading.faults.push_back({file.name, error});
   }
   if (vanished) next_list_ = now;  // the directory was made anew (a driver reload): look again next time
   return reading;

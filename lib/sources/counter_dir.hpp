@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "sources/patience.hpp"
 #include "sources/sysfs.hpp"
 
 namespace rdmend::sources {
@@ -23,8 +24,8 @@ struct CounterReading {
   bool skipped = false;           // nothing was read: the last reading still stands
 };
 
-// A directory of counter files: counters/ or hw_counters/. Descriptors are kept; a file that fails hides no other; one that
-// says EINVAL or EOPNOTSUPP (the device has not got it) is asked again after an hour only. Used in one worker at a time.
+// A directory of counter files: counters/ or hw_counters/. Descriptors are kept; a file that fails hides no other, and is asked
+// again as Patience says. Used in one worker at a time.
 class CounterDir {
  public:
   // `path` is relative to the directory given to read(). A directory that is not there is an empty one.
@@ -34,13 +35,12 @@ class CounterDir {
   [[nodiscard]] bool exists() const { return !files_.empty(); }
 
   static constexpr auto kRelist = std::chrono::minutes{1};
-  static constexpr auto kBackOff = std::chrono::hours{1};
 
  private:
   struct File {
     KeptFile file;
     std::string name;
-    Instant ask_again{};
+    Patience patience{};
   };
   void relist(int at, Instant now);
   std::string path_;

@@ -87,20 +87,29 @@ void Device::read_now() {
 }
 
 void Device::on_late() {
+  deadline_.reset();
   complain("device does not answer within the deadline: its series end");
-  stale_ = true;
   series_.count_error("", "device", ETIMEDOUT);
+  become_stale();
+  emit_device();
+}
+
+void Device::become_stale() {
+  stale_ = true;
   // Events and queue pairs come another way and go on.
   for (const auto& scope : std::set(scopes_))
     if (!scope.starts_with("events/") && !scope.starts_with("qps/") && !scope.starts_with("device/")) end_scope(scope);
-  emit_device();
 }
 
 void Device::on_reading(DeviceReading reading) {
   reading_ = false;
+  // A late answer is taken in, but the device is well only once it answers in time: one that always takes too long stays stale.
+  if (deadline_) stale_ = false;
   deadline_.reset();
-  if (reading.error != 0) complain("device has no directory in sysfs that can be opened: is sysfs mounted here (paths.sysfs)?");
-  stale_ = false;
+  if (reading.error != 0) {
+    complain("device has no directory in sysfs that can be opened: is sysfs mounted here (paths.sysfs)?");
+    become_stale();
+  }
   auto made = series_.take(reading);
   for (auto& scope : made.scopes) emit(scope.name, std::move(scope.samples));
   for (const auto& scope : made.gone) end_scope(scope);

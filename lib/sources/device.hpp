@@ -45,6 +45,7 @@ class Device {
   void read_port_now(const std::string& port);
   void on_reading(DeviceReading reading);
   void on_late();
+  void become_stale();
   void on_events(const std::vector<verbs::AsyncEvent>& events);
   void dump_now();
   void on_dump(QpReading reading);

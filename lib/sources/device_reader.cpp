@@ -5,6 +5,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace rdmend::sources {
 namespace {
@@ -55,15 +56,31 @@ std::string DeviceReader::find_netdev(const Port& port) {
   return {};
 }
 
+CounterReading DeviceReader::read_carrier(Port& port, Instant now) {
+  CounterReading reading;
+  if (!port.carrier_patience.due(now)) return reading;
+  const auto text = port.carrier->read(root_.get());
+  if (const auto value = text ? parse_number(*text) : std::nullopt) {
+    port.carrier_patience.answered();
+    reading.values.emplace_back("carrier_down_count", *value);
+    return reading;
+  }
+  const int error = text ? EBADMSG : text.error().code;
+  port.carrier_patience.failed(error, now);
+  if (error != ENOENT) reading.faults.push_back({"carrier_down_count", error});  // old kernels have no such file
+  return reading;
+}
+
 PortReading DeviceReader::read_port(Port& port, const ReadPlan& plan) {
   PortReading reading;
   reading.port = port.name;
-  reading.attributes = port.attributes.read(dir_.get());
+  reading.attributes = port.attributes.read(dir_.get(), plan.now);
   if (plan.counters || !plan.only_port.empty()) {
     auto netdev = find_netdev(port);
     if (netdev != port.netdev) {
       port.netdev = std::move(netdev);
       port.carrier.reset();
+      port.carrier_patience = {};
       if (!port.netdev.empty()) port.carrier.emplace("class/net/" + port.netdev + "/carrier_down_count");
     }
   }
@@ -71,11 +88,7 @@ PortReading DeviceReader::read_port(Port& port, const ReadPlan& plan) {
   if (plan.hw) {
     reading.hw = port.hw.read(dir_.get(), socket(), device_.index.value_or(0), plan.now);
     reading.hw_through_netlink = port.hw.through_netlink();
-    if (port.carrier) {
-      reading.carrier.emplace();
-      if (const auto text = port.carrier->read(root_.get()))
-        if (const auto value = parse_number(*text)) reading.carrier->values.emplace_back("carrier_down_count", *value);
-    }
+    if (port.carrier) reading.carrier = read_carrier(port, plan.now);
   }
   if (plan.counters) reading.counters = port.counters.read(dir_.get(), plan.now);
   return reading;

@@ -53,11 +53,13 @@ class DeviceReader {
     CounterDir counters;
     std::string netdev;
     std::optional<KeptFile> carrier;
+    Patience carrier_patience{};
   };
   int open();
   NlSocket* socket();
   void look_again(DeviceReading& reading);
   PortReading read_port(Port& port, const ReadPlan& plan);
+  CounterReading read_carrier(Port& port, Instant now);
   std::string find_netdev(const Port& port);
 
   std::string sysfs_;

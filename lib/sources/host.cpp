@@ -86,7 +86,8 @@ struct Host::State {
   std::map<std::string, std::unique_ptr<Device>> devices;
   std::list<std::unique_ptr<Device>> leaving;  // their contexts are being closed
   std::set<const Device*> closed;              // of these, those that can be destroyed
-  Reactor::Handle tick, rescan, sweep;
+  Reactor::Handle tick, rescan, sweep, scan_deadline;
+  log::Limiter complaints{std::chrono::minutes{10}};
   bool scanning = false, scan_again = false;
   bool said_none = false, said_exclusive = false;
 };
@@ -114,10 +115,15 @@ void Host::State::scan() {
     return;
   }
   scan_again = false;
+  scan_deadline = reactor.after(options.deadline, [this] {
+    if (complaints.admit("scan", reactor.now().mono) >= 0)
+      log::warning("sources", "looking for devices does not end: those that are known go on, no other is found", {{"looking_in", options.sysfs}});
+  });
   scanning = find_worker->submit([this, finder = finder]() -> std::function<void()> {
     auto findings = std::make_shared<Findings>(finder->find());
     return [this, findings] {
       scanning = false;
+      scan_deadline.reset();
       if (scan_again)
         scan();
       else

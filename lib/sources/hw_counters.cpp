@@ -9,15 +9,17 @@
 
 namespace rdmend::sources {
 
-bool netlink_is_no_way(int error) { return error == EMSGSIZE || error == EINVAL || error == EOPNOTSUPP; }
+bool netlink_is_no_way(int error) { return error == EMSGSIZE || means_absent(error); }
 
 CounterReading HwCounterReader::read(int device_dir, NlSocket* socket, std::uint32_t index, Instant now) {
   through_netlink_ = false;
   if (socket == nullptr || !netlink_) return dir_.read(device_dir, now);
+  if (!patience_.due(now)) return {};
   auto counters = socket->get<nldev::Counters>({.command = RDMA_NLDEV_CMD_STAT_GET, .device = index, .port = port_}, nldev::decode_counters);
   CounterReading reading;
   if (counters) {
     through_netlink_ = true;
+    patience_.answered();
     reading.values = std::move(*counters);
     return reading;
   }
@@ -25,6 +27,7 @@ CounterReading HwCounterReader::read(int device_dir, NlSocket* socket, std::uint
     netlink_ = false;
     return dir_.read(device_dir, now);
   }
+  patience_.failed(counters.error().code, now);
   reading.faults.push_back({"hw_counters", counters.error().code});
   return reading;
 }

@@ -24,6 +24,7 @@ class HwCounterReader {
   std::uint32_t port_;
   bool netlink_;
   bool through_netlink_ = false;
+  Patience patience_;
   CounterDir dir_;
 };
 

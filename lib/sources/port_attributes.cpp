@@ -31,23 +31,30 @@ PortAttributeReader::PortAttributeReader(const std::string& port)
       lid_("ports/" + port + "/lid"),
       sm_lid_("ports/" + port + "/sm_lid") {}
 
-std::optional<std::string> PortAttributeReader::get(KeptFile& file, int device_dir, PortAttributes& into) {
-  auto text = file.read(device_dir);
-  if (text) return std::move(*text);
+std::optional<std::string> PortAttributeReader::get(File& file, int device_dir, Instant now, PortAttributes& into) {
+  if (!file.patience.due(now)) return std::nullopt;
+  auto text = file.file.read(device_dir);
+  if (text) {
+    file.patience.answered();
+    return std::move(*text);
+  }
+  const int error = text.error().code;
+  file.patience.failed(error, now);
   // Old drivers lack phys_state: a file that is not there is no fault.
-  if (text.error().code != ENOENT) into.faults.push_back({file.path().substr(file.path().rfind('/') + 1), text.error().code});
+  const auto& path = file.file.path();
+  if (error != ENOENT) into.faults.push_back({path.substr(path.rfind('/') + 1), error});
   return std::nullopt;
 }
 
-PortAttributes PortAttributeReader::read(int device_dir) {
+PortAttributes PortAttributeReader::read(int device_dir, Instant now) {
   PortAttributes attributes;
-  if (const auto text = get(state_, device_dir, attributes)) attributes.state = parse_state(*text);
-  if (const auto text = get(physical_state_, device_dir, attributes)) attributes.physical_state = parse_state(*text);
-  if (const auto text = get(rate_, device_dir, attributes)) attributes.rate = parse_rate(*text);
-  if (const auto text = get(link_layer_, device_dir, attributes)) attributes.link_layer = printable(*text, 32);
+  if (const auto text = get(state_, device_dir, now, attributes)) attributes.state = parse_state(*text);
+  if (const auto text = get(physical_state_, device_dir, now, attributes)) attributes.physical_state = parse_state(*text);
+  if (const auto text = get(rate_, device_dir, now, attributes)) attributes.rate = parse_rate(*text);
+  if (const auto text = get(link_layer_, device_dir, now, attributes)) attributes.link_layer = printable(*text, 32);
   if (attributes.link_layer != "InfiniBand") return attributes;
-  if (const auto text = get(lid_, device_dir, attributes)) attributes.lid = parse_number(*text);
-  if (const auto text = get(sm_lid_, device_dir, attributes)) attributes.sm_lid = parse_number(*text);
+  if (const auto text = get(lid_, device_dir, now, attributes)) attributes.lid = parse_number(*text);
+  if (const auto text = get(sm_lid_, device_dir, now, attributes)) attributes.sm_lid = parse_number(*text);
   return attributes;
 }
 

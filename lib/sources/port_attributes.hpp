@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sources/counter_dir.hpp"
+#include "sources/patience.hpp"
 
 namespace rdmend::sources {
 
@@ -23,15 +24,21 @@ std::optional<std::uint64_t> parse_state(std::string_view text);
 // "400 Gb/sec (4X NDR)" and "2.5 Gb/sec (1X SDR)" in bytes per second.
 std::optional<double> parse_rate(std::string_view text);
 
-// Reads the attributes of one port through kept descriptors; each is one ib_query_port in the kernel.
+// Reads the attributes of one port through kept descriptors; each is one ib_query_port in the kernel. What fails is asked
+// again as Patience says.
 class PortAttributeReader {
  public:
   explicit PortAttributeReader(const std::string& port);
-  PortAttributes read(int device_dir);
+  PortAttributes read(int device_dir, Instant now);
 
  private:
-  std::optional<std::string> get(KeptFile& file, int device_dir, PortAttributes& into);
-  KeptFile state_, physical_state_, rate_, link_layer_, lid_, sm_lid_;
+  struct File {
+    explicit File(std::string path) : file(std::move(path)) {}
+    KeptFile file;
+    Patience patience{};
+  };
+  static std::optional<std::string> get(File& file, int device_dir, Instant now, PortAttributes& into);
+  File state_, physical_state_, rate_, link_layer_, lid_, sm_lid_;
 };
 
 }  // namespace rdmend::sources

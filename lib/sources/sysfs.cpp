@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -66,6 +67,11 @@ Result<std::string> KeptFile::read(int at) {
   fd_.reset(openat(at, path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd_) return errno_error(path_, errno);
   return read_open();
+}
+
+void KeptFile::let_go_if_deleted() {
+  struct stat info {};
+  if (fd_ && fstat(fd_.get(), &info) == 0 && info.st_nlink == 0) fd_.reset();
 }
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {

@@ -27,6 +27,8 @@ class KeptFile {
  public:
   explicit KeptFile(std::string path) : path_(std::move(path)) {}
   Result<std::string> read(int at);
+  // A file of a copied tree that was replaced goes on answering through the old descriptor, for ever the same.
+  void let_go_if_deleted();
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

@@ -27,7 +27,7 @@ TEST_CASE("every event of every port stands at 0 from the start") {
   CHECK(all.at(R"(rdma_async_events_total{device="mlx5_0",event="DEVICE_FATAL"})") == 0);
 }
 
-TEST_CASE("events count for their own port (C10)") {
+TEST_CASE("C10: events count for their own port") {
   EventCounts counts("mlx5_0", {"1", "2"});
   counts.count({.type = kPortErr, .port = 2});
   counts.count({.type = kPortErr, .port = 2});

@@ -42,7 +42,7 @@ int fault(const CounterReading& reading, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "every file of a directory is a counter, whatever its name (A10)") {
+TEST_CASE_METHOD(Fixture, "A10: every file of a directory is a counter, whatever its name") {
   tree.files("counters", {{"port_xmit_data", "7"}, {"Nak Sequence Error", "3"}, {"new_in_2030", "18446744073709551615"}});
   const auto reading = read();
   CHECK(reading.values.size() == 3);
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(Fixture, "every file of a directory is a counter, whatever its 
   CHECK(reading.faults.empty());
 }
 
-TEST_CASE_METHOD(Fixture, "a directory that is not there is an empty one, and is found when it comes (A8)") {
+TEST_CASE_METHOD(Fixture, "A8: a directory that is not there is an empty one, and is found when it comes") {
   auto reading = read();
   CHECK(reading.values.empty());
   CHECK(reading.faults.empty());
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(Fixture, "a directory that is not there is an empty one, and is
   CHECK(value(reading, "symbol_error") == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "N/A (no PMA) means not supported: no value, no error, nobody else hurt (A1)") {
+TEST_CASE_METHOD(Fixture, "A1: N/A (no PMA) means not supported: no value, no error, nobody else hurt") {
   tree.files("counters", {{"symbol_error", "N/A (no PMA)"}, {"link_downed", "2"}});
   const auto reading = read();
   CHECK_FALSE(value(reading, "symbol_error"));
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(Fixture, "N/A (no PMA) means not supported: no value, no error,
   CHECK(reading.faults.empty());
 }
 
-TEST_CASE_METHOD(Fixture, "one file that fails hides no other, and says why (A5, A6)") {
+TEST_CASE_METHOD(Fixture, "A5, A6: one file that fails hides no other, and says why") {
   tree.files("counters", {{"link_downed", "2"}, {"garbage", "many"}});
   tree.link("counters/broken", "/proc/self/mem");  // EIO at address 0
   for (int i = 0; i < 2; ++i) {
@@ -79,7 +79,7 @@ TEST_CASE_METHOD(Fixture, "one file that fails hides no other, and says why (A5,
   }
 }
 
-TEST_CASE_METHOD(Fixture, "what the device has not got (EINVAL) is asked again after an hour, not at every tick (A9)") {
+TEST_CASE_METHOD(Fixture, "A9: what the device has not got (EINVAL) is asked again after an hour, not at every tick") {
   if (geteuid() != 0) {
     WARN("only root may open a file that answers EINVAL");
     return;
@@ -88,10 +88,20 @@ TEST_CASE_METHOD(Fixture, "what the device has not got (EINVAL) is asked again a
   tree.link("counters/VL15_dropped", "/proc/self/clear_refs");  // can be opened, not read
   CHECK(fault(read(), "VL15_dropped") == EINVAL);
   for (int i = 0; i < 100; ++i) CHECK(read_after(10s).faults.empty());
-  CHECK(fault(read_after(CounterDir::kBackOff), "VL15_dropped") == EINVAL);
+  CHECK(fault(read_after(Patience::kAbsent), "VL15_dropped") == EINVAL);
 }
 
-TEST_CASE_METHOD(Fixture, "lifespan is a setting, no counter (A14), and no reading is made of the kernel's cache (A21)") {
+TEST_CASE_METHOD(Fixture, "A6: a fault that stays is asked for once a minute, and forgotten when the file answers") {
+  tree.files("counters", {{"link_downed", "many"}});
+  for (int i = 0; i < Patience::kTries; ++i) CHECK(fault(read_after(1s), "link_downed") == EBADMSG);
+  for (int i = 0; i < 59; ++i) CHECK(read_after(1s).faults.empty());
+  CHECK(fault(read_after(1s), "link_downed") == EBADMSG);
+  tree.file("counters/link_downed", "7");
+  CHECK(value(read_after(Patience::kUnwell), "link_downed") == 7);
+  CHECK(value(read_after(1s), "link_downed") == 7);
+}
+
+TEST_CASE_METHOD(Fixture, "A14, A21: lifespan is a setting, no counter, and no reading is made of the kernel's cache") {
   tree.files("counters", {{"lifespan", "2000"}, {"duplicate_request", "1"}});
   auto reading = read();
   CHECK_FALSE(value(reading, "lifespan"));
@@ -123,4 +133,33 @@ TEST_CASE_METHOD(Fixture, "files that come and go are followed") {
   CHECK_FALSE(value(reading, "a"));
   CHECK(value(reading, "b") == 2);
   CHECK(value(reading, "c") == 3);
+}
+
+TEST_CASE_METHOD(Fixture, "a file of a copied tree that was replaced is opened anew") {
+  tree.files("counters", {{"a", "1"}});
+  CHECK(value(read(), "a") == 1);
+  tree.remove("counters/a");
+  tree.file("counters/a", "2");
+  CHECK(value(read_after(CounterDir::kRelist), "a") == 2);
+}
+
+TEST_CASE("what was denied from the start is asked for once an hour; what once answered, sooner at first") {
+  Instant now{1h};
+  const auto wait = [&](Patience& patience) {
+    const auto from = now;
+    while (!patience.due(now)) now += 1s;
+    return std::chrono::duration_cast<std::chrono::seconds>(now - from);
+  };
+  Patience absent, reset, gone;
+  absent.failed(EOPNOTSUPP, now);
+  CHECK(wait(absent) == 1h);
+  reset.answered();
+  for (const auto expected : {1min, 2min, 4min, 8min, 16min, 32min, 60min, 60min}) {
+    reset.failed(EINVAL, now);
+    CHECK(wait(reset) == expected);
+  }
+  reset.answered();
+  CHECK(reset.due(now));
+  for (int i = 0; i < 10; ++i) gone.failed(ENODEV, now);
+  CHECK(gone.due(now));
 }

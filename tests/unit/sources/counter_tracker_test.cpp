@@ -42,7 +42,7 @@ TEST_CASE("a counter of 32 bit is carried on to 64") {
   }
 }
 
-TEST_CASE("a reset is a fall of the value, told by name, and no spike (B3)") {
+TEST_CASE("B3: a reset is a fall of the value, told by name, and no spike") {
   CounterTracker tracker;
   tracker.set_driver(Driver::mlx5);
   tracker.ingest(CounterSet::hardware, reading({{"packet_seq_err", 1000}, {"np_cnp_sent", 7}}));
@@ -52,7 +52,7 @@ TEST_CASE("a reset is a fall of the value, told by name, and no spike (B3)") {
   CHECK(tracker.find(CounterSet::hardware, "packet_seq_err")->total == 5);
 }
 
-TEST_CASE("a counter at the largest value of its width is saturated (B1)") {
+TEST_CASE("B1: a counter at the largest value of its width is saturated") {
   struct Case {
     const char* name;
     std::uint64_t largest;

@@ -56,7 +56,7 @@ TEST_CASE("every cell of the signal table can be read, and every series of it is
   }
 }
 
-TEST_CASE("words become bytes (B5)") {
+TEST_CASE("B5: words become bytes") {
   Port port(Driver::mlx5);
   port.read(CounterSet::pma, {{"port_xmit_data", 1000}, {"port_rcv_data", 250}, {"port_xmit_packets", 9}});
   CHECK(port.value("rdma_bytes_sent_total") == 4000);
@@ -64,7 +64,7 @@ TEST_CASE("words become bytes (B5)") {
   CHECK(port.value("rdma_packets_sent_total") == 9);
 }
 
-TEST_CASE("RNR NAKs are told apart by who sends them; exhaustion is something else (B6)") {
+TEST_CASE("B6: RNR NAKs are told apart by who sends them; exhaustion is something else") {
   Port port(Driver::mlx5);
   port.read(CounterSet::hardware, {{"rnr_nak_retry_err", 5}, {"out_of_buffer", 3}, {"req_rnr_retries_exceeded", 1}});
   CHECK(port.value("rdma_rnr_naks_received_total") == 5);

@@ -31,13 +31,13 @@ TEST_CASE("an InfiniBand port has LIDs, an Ethernet port has none") {
   tree.files("ports/1", {{"state", "4: ACTIVE"}, {"phys_state", "5: LinkUp"}, {"rate", "400 Gb/sec (4X NDR)"}, {"link_layer", "InfiniBand"}, {"lid", "0x1a"}, {"sm_lid", "0x1"}});
   tree.files("ports/2", {{"state", "1: DOWN"}, {"phys_state", "3: Disabled"}, {"rate", "2.5 Gb/sec (1X SDR)"}, {"link_layer", "Ethernet"}, {"lid", "0x0"}, {"sm_lid", "0x0"}});
   const auto dir = open_dir(AT_FDCWD, tree.path());
-  const auto first = PortAttributeReader("1").read(dir->get());
+  const auto first = PortAttributeReader("1").read(dir->get(), Instant{});
   CHECK(first.state == 4);
   CHECK(first.physical_state == 5);
   CHECK(first.rate == 50e9);
   CHECK(first.lid == 26);
   CHECK(first.sm_lid == 1);
-  const auto second = PortAttributeReader("2").read(dir->get());
+  const auto second = PortAttributeReader("2").read(dir->get(), Instant{});
   CHECK(second.state == 1);
   CHECK(second.link_layer == "Ethernet");
   CHECK_FALSE(second.lid);
@@ -49,7 +49,7 @@ TEST_CASE("a port without phys_state is still a port; one that cannot be read sa
   tree.files("ports/1", {{"state", "4: ACTIVE"}, {"link_layer", "Ethernet"}});
   tree.link("ports/1/rate", "/proc/self/mem");
   const auto dir = open_dir(AT_FDCWD, tree.path());
-  const auto port = PortAttributeReader("1").read(dir->get());
+  const auto port = PortAttributeReader("1").read(dir->get(), Instant{});
   CHECK(port.state == 4);
   CHECK_FALSE(port.physical_state);
   REQUIRE(port.faults.size() == 1);
