@@ -10,7 +10,7 @@
 namespace rdmend::ctl {
 namespace {
 
-int show(const json& data) {
+int show_alerts(const json& data) {
   TextTable table({"STATE", "ALERT", "FOR", "VALUE", "LABELS", "SUMMARY"});
   for (const auto& alert : data["alerts"])
     table.add({cell(alert, "state"), cell(alert["labels"], "alertname"), age_text(alert["activeAt"]), cell(alert, "value"),
@@ -28,7 +28,7 @@ void add_alerts(CLI::App& parent, const Globals& globals, int& exit) {
   auto* command = parent.add_subcommand("alerts", "The alerts that are pending or firing");
   auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "for programs");
-  command->callback([&globals, &exit, as_json] { exit = online(globals, {"/api/v1/alerts", {}}, *as_json, show); });
+  command->callback([&globals, &exit, as_json] { exit = online(globals, {"/api/v1/alerts", {}}, *as_json, show_alerts); });
 }
 
 }  // namespace rdmend::ctl

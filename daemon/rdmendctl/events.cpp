@@ -10,7 +10,7 @@
 namespace rdmend::ctl {
 namespace {
 
-int show(const json& data) {
+int show_events(const json& data) {
   TextTable table({"TIME (UTC)", "DEVICE", "PORT", "EVENT", "DETAIL"});
   for (const auto& event : data["events"])
     table.add({time_text(event["at"]), cell(event, "device"), cell(event, "port"), cell(event, "kind"), cell(event, "detail")});
@@ -30,7 +30,7 @@ void add_events(CLI::App& parent, const Globals& globals, int& exit) {
   command->add_option("--limit", *limit, "at most so many")->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_flag("--json", *as_json, "for programs");
   command->callback([&globals, &exit, as_json, limit] {
-    exit = online(globals, {"/api/v1/events", {{"limit", std::to_string(*limit)}}}, *as_json, show);
+    exit = online(globals, {"/api/v1/events", {{"limit", std::to_string(*limit)}}}, *as_json, show_events);
   });
 }
 

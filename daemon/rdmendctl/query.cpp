@@ -19,7 +19,7 @@ std::string series(const json& metric) {
 
 std::string point(const json& pair) { return fmt::format("{} @[{}]", pair.at(1).get<std::string>(), pair.at(0).dump()); }
 
-int show(const json& data) {
+int show_query(const json& data) {
   const auto& result = data["result"];
   const auto type = data["resultType"].get<std::string>();
   if (type == "scalar" || type == "string") {
@@ -52,7 +52,7 @@ void add_query(CLI::App& parent, const Globals& globals, int& exit) {
   command->callback([&globals, &exit, options] {
     Call call{"/api/v1/query", {{"query", options->expression}}, true};
     if (!options->time.empty()) call.parameters.emplace_back("time", options->time);
-    exit = online(globals, call, options->as_json, show);
+    exit = online(globals, call, options->as_json, show_query);
   });
 }
 

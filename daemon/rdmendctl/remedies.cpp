@@ -23,7 +23,7 @@ void show_actions(const json& actions) {
   fmt::print("\n");
 }
 
-int show(const json& data) {
+int show_remedies(const json& data) {
   show_actions(data["actions"]);
   TextTable table({"TIME (UTC)", "ACTION", "VERDICT", "REMEDY", "ALERT", "TARGET", "WHY"});
   for (const auto& entry : data["entries"])
@@ -47,7 +47,7 @@ void add_remedies(CLI::App& parent, const Globals& globals, int& exit) {
   command->add_option("--limit", *limit, "at most so many decisions")->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_flag("--json", *as_json, "for programs");
   command->callback([&globals, &exit, as_json, limit] {
-    exit = online(globals, {"/api/v1/remedies", {{"limit", std::to_string(*limit)}}}, *as_json, show);
+    exit = online(globals, {"/api/v1/remedies", {{"limit", std::to_string(*limit)}}}, *as_json, show_remedies);
   });
 }
 

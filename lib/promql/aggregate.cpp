@@ -14,7 +14,6 @@
 namespace rdmend::promql {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // What a group has gathered at one step. One struct for all: they are few, and this keeps the loop over
 // series tight.

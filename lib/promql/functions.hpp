@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <array>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -12,6 +13,8 @@ namespace rdmend::promql {
 
 class Evaluator;
 struct Frame;
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // What a function over a range vector sees of one series at one step. Never empty.
 struct Window {

@@ -12,7 +12,6 @@ namespace {
 
 using store::Point;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double seconds_between(Timestamp from, Timestamp to) {
   return static_cast<double>((to - from).count()) / 1000;

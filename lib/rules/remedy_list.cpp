@@ -12,7 +12,7 @@ using yaml::Entry;
 using yaml::Node;
 
 constexpr std::string_view kForm = "a step is written like - raise_min_rnr_timer: {factor: 4, ceiling: 10ms}";
-constexpr std::size_t kMostSteps = 16;
+constexpr std::size_t kMostRemedies = 16;
 
 void read_param(yaml::Reader& reader, const Entry& entry, RemedySpec& spec) {
   RemedyParam param;
@@ -62,7 +62,7 @@ std::shared_ptr<const std::vector<RemedySpec>> read_remedies(yaml::Reader& reade
     return nullptr;
   }
   reader.list(node, "remedy", [&](const Node& item) { read_step(reader, item, *steps); });
-  if (steps->size() > kMostSteps) reader.error(node.at, fmt::format("remedy: {} steps, at most {} are legal", steps->size(), kMostSteps));
+  if (steps->size() > kMostRemedies) reader.error(node.at, fmt::format("remedy: {} steps, at most {} are legal", steps->size(), kMostRemedies));
   if (steps->empty()) return nullptr;
   return steps;
 }

@@ -19,9 +19,9 @@ namespace {
 using yaml::Entry;
 using yaml::Node;
 
-bool letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
+bool name_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_label_name(std::string_view name) {
-  return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), [](char c) { return letter(c) || std::isdigit(static_cast<unsigned char>(c)); });
+  return !name.empty() && name_letter(name[0]) && std::all_of(name.begin(), name.end(), [](char c) { return name_letter(c) || std::isdigit(static_cast<unsigned char>(c)); });
 }
 bool is_metric_name(std::string_view name) {
   std::string plain(name);

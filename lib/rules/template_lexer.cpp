@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kBlank = " \t\r\n";
 bool blank(char c) { return kBlank.find(c) != std::string_view::npos; }
-bool letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
+bool word_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
 void append_utf8(std::string& out, std::uint32_t point) {
@@ -171,7 +171,7 @@ void Lexer::token(std::size_t end) {
   const char follow = begin + 1 < end ? source_[begin + 1] : '\0';
   std::size_t stop = begin + 1;
   const auto word = [&] {
-    while (stop < end && letter(source_[stop])) ++stop;
+    while (stop < end && word_letter(source_[stop])) ++stop;
   };
   if (blank(c)) {
     ++at_;
@@ -180,16 +180,16 @@ void Lexer::token(std::size_t end) {
   } else if (c == '`') {
     raw(end);
   } else if (digit(c) || ((c == '-' || c == '+') && (digit(follow) || follow == '.')) || (c == '.' && digit(follow))) {
-    while (stop < end && (letter(source_[stop]) || source_[stop] == '.' || ((source_[stop] == '-' || source_[stop] == '+') && (source_[stop - 1] == 'e' || source_[stop - 1] == 'E')))) ++stop;
+    while (stop < end && (word_letter(source_[stop]) || source_[stop] == '.' || ((source_[stop] == '-' || source_[stop] == '+') && (source_[stop - 1] == 'e' || source_[stop - 1] == 'E')))) ++stop;
     add(Token::Kind::number, begin, stop);
-  } else if (c == '.' && letter(follow)) {
+  } else if (c == '.' && word_letter(follow)) {
     word();
     add(Token::Kind::field, begin, stop);
     tokens_.back().text.erase(0, 1);
   } else if (c == '$') {
     word();
     add(Token::Kind::variable, begin, stop);
-  } else if (letter(c)) {
+  } else if (word_letter(c)) {
     word();
     add(Token::Kind::word, begin, stop);
   } else if (c == ':' && follow == '=') {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kDatagram = 65'536;  // the kernel fills at most 32 KiB of a dump at once
 constexpr timeval kSilence{10, 0};         // an answer is in the queue when send() returns: longer means it was lost
-constexpr std::size_t kMostDevices = 1024;
+constexpr std::size_t kMostLinks = 1024;
 
 }  // namespace
 
@@ -51,7 +51,7 @@ Result<std::vector<nldev::Device>> list_devices(NlSocket& socket) {
   std::vector<nldev::Device> devices;
   const auto asked = socket.ask({.command = RDMA_NLDEV_CMD_GET, .dump = true}, [&](nldev::Payload payload) -> Result<void> {
     auto device = nldev::decode_device(payload);
-    if (device && devices.size() < kMostDevices) devices.push_back(std::move(*device));
+    if (device && devices.size() < kMostLinks) devices.push_back(std::move(*device));
     return {};
   });
   if (!asked) return asked.error();

@@ -10,7 +10,7 @@ using test::Certificates;
 
 namespace {
 
-std::string faults(const std::string& text) {
+std::string listen_faults(const std::string& text) {
   Diagnostics diagnostics;
   config::parse("rdmend.yaml", text, "host-17", diagnostics);
   return diagnostics.text();
@@ -48,32 +48,32 @@ TEST_CASE("every fault of an entry is told where it is") {
   files.write("text", "no PEM\n");
   files.write("empty", "\n");
   const auto f = [&](const char* name) { return files.file(name); };
-  CHECK(faults("listen: [{tls: {}}]\n") ==
+  CHECK(listen_faults("listen: [{tls: {}}]\n") ==
         "rdmend.yaml:1:11: error: listen.tls: cert is missing\nrdmend.yaml:1:11: error: listen.tls: key is missing\n"
         "rdmend.yaml:1:10: error: listen: address is missing" + std::string(kHint));
-  CHECK(faults("listen: [{address: \"::1:1\", tsl: {}}]\n") ==
+  CHECK(listen_faults("listen: [{address: \"::1:1\", tsl: {}}]\n") ==
         "rdmend.yaml:1:20: error: listen: '::1:1': '::1' is not an IP address (IPv6 stands in brackets)" + std::string(kHint) +
             "rdmend.yaml:1:29: error: unknown key 'tsl'; did you mean 'tls'?\n");
-  CHECK(faults("listen:\n- address: \"[::]:1\"\n  tls:\n    cert: " + f("text") + "\n    key: " + f("nowhere") + "\n    client_ca: ca.pem\n") ==
+  CHECK(listen_faults("listen:\n- address: \"[::]:1\"\n  tls:\n    cert: " + f("text") + "\n    key: " + f("nowhere") + "\n    client_ca: ca.pem\n") ==
         "rdmend.yaml:4:11: error: listen.tls.cert: " + f("text") + ": there is no certificate in it; a PEM file is expected\n" +
             "rdmend.yaml:5:10: error: listen.tls.key: " + f("nowhere") + ": No such file or directory\n" +
             "rdmend.yaml:6:16: error: listen.tls.client_ca: 'ca.pem' is not an absolute path; it must begin with '/'\n");
-  CHECK(faults("listen:\n- address: \"[::]:1\"\n  tls:\n    cert: " + f("server.pem") + "\n    key: " + f("text") + "\n") ==
+  CHECK(listen_faults("listen:\n- address: \"[::]:1\"\n  tls:\n    cert: " + f("server.pem") + "\n    key: " + f("text") + "\n") ==
         "rdmend.yaml:5:10: error: listen.tls.key: " + f("text") + ": there is no private key in it; a PEM file is expected\n");
-  CHECK(faults("listen:\n- address: \"[::]:1\"\n  tls:\n    cert: " + f("server.pem") + "\n    key: " + f("ca.key") + "\n") ==
+  CHECK(listen_faults("listen:\n- address: \"[::]:1\"\n  tls:\n    cert: " + f("server.pem") + "\n    key: " + f("ca.key") + "\n") ==
         "rdmend.yaml:5:10: error: listen.tls.key: it is not the key of the certificate\n");
-  CHECK(faults("listen:\n- address: \"[::]:1\"\n  tls:\n    cert: " + f("server.pem") + "\n    key: " + f("locked.key") + "\n") ==
+  CHECK(listen_faults("listen:\n- address: \"[::]:1\"\n  tls:\n    cert: " + f("server.pem") + "\n    key: " + f("locked.key") + "\n") ==
         "rdmend.yaml:5:10: error: listen.tls.key: " + f("locked.key") + ": it is protected by a passphrase, which nobody would be there to give; a PEM file is expected\n");
-  CHECK(faults("listen:\n- address: unix:/run/x.sock\n  tls:\n    cert: " + f("server.pem") + "\n    key: " + f("server.key") + "\n") ==
+  CHECK(listen_faults("listen:\n- address: unix:/run/x.sock\n  tls:\n    cert: " + f("server.pem") + "\n    key: " + f("server.key") + "\n") ==
         "rdmend.yaml:3:3: error: listen: tls is for TCP, not for a unix socket; leave it out: who may connect is said by the directory's mode\n");
-  CHECK(faults("listen: [{address: \"127.0.0.1:1\", basic_auth: {username: \"a:b\", password: x}}]\n") ==
+  CHECK(listen_faults("listen: [{address: \"127.0.0.1:1\", basic_auth: {username: \"a:b\", password: x}}]\n") ==
         "rdmend.yaml:1:65: error: unknown key 'password'; legal are: username, password_file\n"
         "rdmend.yaml:1:35: error: listen.basic_auth: a username cannot have a ':'\nrdmend.yaml:1:35: error: listen.basic_auth: password_file is missing\n");
-  CHECK(faults("listen: [{address: \"127.0.0.1:1\", basic_auth: {password_file: " + f("empty") + "}}]\n") ==
+  CHECK(listen_faults("listen: [{address: \"127.0.0.1:1\", basic_auth: {password_file: " + f("empty") + "}}]\n") ==
         "rdmend.yaml:1:63: error: listen.basic_auth.password_file: " + f("empty") + ": is empty\nrdmend.yaml:1:35: error: listen.basic_auth: username is missing\n");
   files.write("password", "secret");
-  CHECK(faults("listen: [{address: \"[::]:1\", basic_auth: {username: u, password_file: " + f("password") + "}}]\n") ==
+  CHECK(listen_faults("listen: [{address: \"[::]:1\", basic_auth: {username: u, password_file: " + f("password") + "}}]\n") ==
         "rdmend.yaml:1:30: warning: listen: '[::]:1': the password goes over the network in clear text; give tls as well\n");
-  CHECK(faults("listen: [{address: \"[::1]:1\", basic_auth: {username: u, password_file: " + f("password") + "}}]\n").empty());
-  CHECK(faults("listen: [\"[::]:1\", {address: \"[::]:1\"}]\n") == "rdmend.yaml:1:20: error: listen: '[::]:1' is given twice\n");
+  CHECK(listen_faults("listen: [{address: \"[::1]:1\", basic_auth: {username: u, password_file: " + f("password") + "}}]\n").empty());
+  CHECK(listen_faults("listen: [\"[::]:1\", {address: \"[::]:1\"}]\n") == "rdmend.yaml:1:20: error: listen: '[::]:1' is given twice\n");
 }

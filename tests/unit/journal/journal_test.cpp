@@ -13,6 +13,7 @@
 #include "support/virtual_reactor.hpp"
 
 using namespace rdmend;
+using namespace std::string_literals;
 using journal::Journal;
 
 namespace {
@@ -97,7 +98,7 @@ TEST_CASE("values and texts that a database could stumble over come back") {
   test::VirtualReactor loop;
   {
     Journal journal(loop, directory.path());
-    auto odd = entry(std::string("a \"quoted\" ' line\nwith \xff bytes\0and a null", 43));
+    auto odd = entry("a \"quoted\" ' line\nwith \xff bytes\0and a null"s);
     odd.value = std::nan("");
     odd.figures["\xc3\x28"] = "\xfe";
     journal.append(odd);
@@ -115,7 +116,7 @@ TEST_CASE("values and texts that a database could stumble over come back") {
   CHECK(recent[0].figures.size() == 64);
   CHECK(recent[0].figures.rbegin()->second.size() == Journal::kMostText);
   CHECK(std::isnan(recent[1].value));
-  CHECK(recent[1].reason == std::string("a \"quoted\" ' line\nwith \xff bytes\0and a null", 43));
+  CHECK(recent[1].reason == "a \"quoted\" ' line\nwith \xff bytes\0and a null"s);
   CHECK(recent[1].figures.size() == 3);
   CHECK(journal.get("name with ' quote") == "text with ' quote");
 }

@@ -9,9 +9,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Loaded {
+struct Grouped {
   store::Store store{{.retention = 24h}};
-  Loaded() {
+  Grouped() {
     load(store, 10s, R"(
       r{job="api",i="0"} 10 1
       r{job="api",i="1"} 20 2
@@ -27,7 +27,7 @@ struct Loaded {
 
 }  // namespace
 
-TEST_CASE_METHOD(Loaded, "groups are by labels, or without some") {
+TEST_CASE_METHOD(Grouped, "groups are by labels, or without some") {
   CHECK(run(store, "sum(r)", 0) == "{} 95\n");
   CHECK(run(store, "sum by (job) (r)", 0) == "{job=\"api\"} 90\n{job=\"web\"} 5\n");
   CHECK(run(store, "sum(r) without (i)", 0) == "{job=\"api\"} 90\n{job=\"web\"} 5\n");
@@ -37,7 +37,7 @@ TEST_CASE_METHOD(Loaded, "groups are by labels, or without some") {
   CHECK(run(store, "sum(nothing)", 0).empty());
 }
 
-TEST_CASE_METHOD(Loaded, "each aggregation") {
+TEST_CASE_METHOD(Grouped, "each aggregation") {
   CHECK(run(store, "min by (job) (r)", 0) == "{job=\"api\"} 10\n{job=\"web\"} 5\n");
   CHECK(run(store, "max by (job) (r)", 0) == "{job=\"api\"} 60\n{job=\"web\"} 5\n");
   CHECK(run(store, "avg by (job) (r)", 0) == "{job=\"api\"} 30\n{job=\"web\"} 5\n");
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(Loaded, "each aggregation") {
   CHECK(run(store, "quantile(scalar(nothing), r)", 0) == "{} NaN\n");
 }
 
-TEST_CASE_METHOD(Loaded, "NaN and infinity") {
+TEST_CASE_METHOD(Grouped, "NaN and infinity") {
   CHECK(run(store, "max(n)", 0) == "{} +Inf\n");
   CHECK(run(store, "min(n)", 0) == "{} -1\n");
   CHECK(run(store, "sum(n)", 0) == "{} NaN\n");
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(Loaded, "NaN and infinity") {
   CHECK(run(store, "quantile(0, n)", 0) == "{} NaN\n");
 }
 
-TEST_CASE_METHOD(Loaded, "the k best keep their labels, best first, NaN last") {
+TEST_CASE_METHOD(Grouped, "the k best keep their labels, best first, NaN last") {
   CHECK(run(store, "topk(2, r)", 0) == "r{i=\"2\",job=\"api\"} 60\nr{i=\"1\",job=\"api\"} 20\n");
   CHECK(run(store, "bottomk(2, r)", 0) == "r{i=\"0\",job=\"web\"} 5\nr{i=\"0\",job=\"api\"} 10\n");
   CHECK(run(store, "topk by (job) (1, r)", 0) == "r{i=\"2\",job=\"api\"} 60\nr{i=\"0\",job=\"web\"} 5\n");
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(Loaded, "the k best keep their labels, best first, NaN last") {
         "r{i=\"0\",job=\"api\"} 10@0 1@10\nr{i=\"1\",job=\"api\"} 2@10\n");
 }
 
-TEST_CASE_METHOD(Loaded, "values are counted under the label that is asked for") {
+TEST_CASE_METHOD(Grouped, "values are counted under the label that is asked for") {
   CHECK(run(store, "count_values('v', r > 5 or r == 5)", 0) ==
         "{v=\"10\"} 1\n{v=\"20\"} 1\n{v=\"60\"} 1\n{v=\"5\"} 1\n");
   CHECK(run(store, "count_values by (job) ('v', r * 0 + 1e21)", 0) ==

@@ -9,9 +9,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Loaded {
+struct Valued {
   store::Store store{{.retention = 24h}};
-  Loaded() {
+  Valued() {
     load(store, 10s, R"(
       g{x="a"} -2.5
       g{x="b"} 0
@@ -31,7 +31,7 @@ std::string abcd(const char* a, const char* b, const char* c, const char* d) {
 
 }  // namespace
 
-TEST_CASE_METHOD(Loaded, "functions of each value drop the name") {
+TEST_CASE_METHOD(Valued, "functions of each value drop the name") {
   CHECK(four("abs(g)") == abcd("2.5", "0", "2.5", "NaN"));
   CHECK(four("ceil(g)") == abcd("-2", "0", "3", "NaN"));
   CHECK(four("floor(g)") == abcd("-3", "0", "2", "NaN"));
@@ -52,12 +52,12 @@ TEST_CASE_METHOD(Loaded, "functions of each value drop the name") {
   CHECK(four("+g{x=\"c\"}") == "g{x=\"c\"} 2.5\n");
 }
 
-TEST_CASE_METHOD(Loaded, "sorting puts NaN last either way") {
+TEST_CASE_METHOD(Valued, "sorting puts NaN last either way") {
   CHECK(run(store, "sort(g)", 0) == "g{x=\"a\"} -2.5\ng{x=\"b\"} 0\ng{x=\"c\"} 2.5\ng{x=\"d\"} NaN\n");
   CHECK(run(store, "sort_desc(g)", 0) == "g{x=\"c\"} 2.5\ng{x=\"b\"} 0\ng{x=\"a\"} -2.5\ng{x=\"d\"} NaN\n");
 }
 
-TEST_CASE_METHOD(Loaded, "scalar, vector, time and timestamp") {
+TEST_CASE_METHOD(Valued, "scalar, vector, time and timestamp") {
   CHECK(run(store, "scalar(one)", 0) == "7");
   CHECK(run(store, "scalar(pair)", 0) == "NaN");
   CHECK(run(store, "scalar(nothing)", 0) == "NaN");
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(Loaded, "scalar, vector, time and timestamp") {
   CHECK(run(store, "clamp_max(one, scalar(one) - 1)", 0) == "{dst=\"original\",src=\"source-value-10\"} 6\n");
 }
 
-TEST_CASE_METHOD(Loaded, "what is absent has the labels that the selector demands") {
+TEST_CASE_METHOD(Valued, "what is absent has the labels that the selector demands") {
   CHECK(run(store, "absent(one)", 0).empty());
   CHECK(run(store, "absent(nothing)", 0) == "{} 1\n");
   CHECK(run(store, "absent(nothing{a=\"1\",b=~\"x\",c=\"2\",d!=\"3\"})", 0) == "{a=\"1\",c=\"2\"} 1\n");
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(Loaded, "what is absent has the labels that the selector demand
   CHECK(run_range(store, "absent_over_time(one[150s])", 0, 400, 100) == "{} 1@200 1@300 1@400\n");
 }
 
-TEST_CASE_METHOD(Loaded, "label_replace expands groups as Go does") {
+TEST_CASE_METHOD(Valued, "label_replace expands groups as Go does") {
   const auto dst = [&](std::string_view replacement, std::string_view regex) {
     const auto got =
         run(store, fmt::format("label_replace(one, 'dst', '{}', 'src', '{}')", replacement, regex), 0);
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(Loaded, "label_replace expands groups as Go does") {
   CHECK(dst("", ".*") == "one{src=\"source-value-10\"} 7\n");
 }
 
-TEST_CASE_METHOD(Loaded, "labels that a function makes can name, join and collide") {
+TEST_CASE_METHOD(Valued, "labels that a function makes can name, join and collide") {
   CHECK(run(store, "label_replace(one, '__name__', 'two', '', '')", 0) ==
         "two{dst=\"original\",src=\"source-value-10\"} 7\n");
   CHECK(run(store, "label_replace(-one, '__name__', 'minus_$1', 'src', '.*-(\\\\d+)')", 0) ==

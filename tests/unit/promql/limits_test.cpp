@@ -14,9 +14,9 @@ const std::string kTooMany =
     "error: query processing would load too many samples into memory in query execution";
 const std::string kTimeout = "error: query timed out in expression evaluation";
 
-struct Loaded {
+struct Many {
   store::Store store{{.retention = 24h}};
-  Loaded() {
+  Many() {
     for (int i = 0; i < 50; ++i)
       load(store, 10s, fmt::format("m{{i=\"{}\",j=\"{}\"}} 0+{}x200", i, i % 7, i));
   }
@@ -29,7 +29,7 @@ struct Loaded {
 
 }  // namespace
 
-TEST_CASE_METHOD(Loaded, "samples in memory are bounded wherever they come from") {
+TEST_CASE_METHOD(Many, "samples in memory are bounded wherever they come from") {
   CHECK(run(store, "sum(m)", 100, with(60)) == "{} 12250\n");
   CHECK(run(store, "sum(m)", 100, with(49)) == kTooMany);
   CHECK(run(store, "m[1000s]", 1000, with(4000)) == kTooMany);
@@ -42,7 +42,7 @@ TEST_CASE_METHOD(Loaded, "samples in memory are bounded wherever they come from"
   CHECK(run_range(store, "count_values('x', m)", 0, 1000, 10, with(6000)) == kTooMany);
 }
 
-TEST_CASE_METHOD(Loaded, "steps without number are refused before anything is allocated for them") {
+TEST_CASE_METHOD(Many, "steps without number are refused before anything is allocated for them") {
   const auto limits = with(500'000);
   CHECK(run(store, "sum_over_time(vector(1)[100y:1ms])", 100, limits) == kTooMany);
   CHECK(run(store, "last_over_time(nothing[100y:1ms])", 100, limits) == kTooMany);
@@ -53,7 +53,7 @@ TEST_CASE_METHOD(Loaded, "steps without number are refused before anything is al
   CHECK(run(store, "m", 1e13, limits) == "error: the evaluation time is out of bounds");
 }
 
-TEST_CASE_METHOD(Loaded, "time is bounded, whatever the query does with it") {
+TEST_CASE_METHOD(Many, "time is bounded, whatever the query does with it") {
   Limits limits;
   limits.timeout = 1ms;
   limits.max_samples = 500'000'000;
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(Loaded, "time is bounded, whatever the query does with it") {
   CHECK(run_range(store, "m", 0, 1000, 1, limits) == kTimeout);
 }
 
-TEST_CASE_METHOD(Loaded, "the deepest expression that is allowed can be evaluated") {
+TEST_CASE_METHOD(Many, "the deepest expression that is allowed can be evaluated") {
   std::string sum = "1", nested = "m", subqueries = "m{i=\"1\"}";
   for (int i = 0; i < 180; ++i) sum += "+1";
   for (int i = 0; i < 150; ++i) nested = "abs(" + nested + ")";

@@ -9,9 +9,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Loaded {
+struct Matched {
   store::Store store{{.retention = 24h}};
-  Loaded() {
+  Matched() {
     load(store, 10s, R"(
       errors{method="get",code="500"} 24
       errors{method="get",code="404"} 30
@@ -33,7 +33,7 @@ struct Loaded {
 
 }  // namespace
 
-TEST_CASE_METHOD(Loaded, "operators bind as in Prometheus") {
+TEST_CASE_METHOD(Matched, "operators bind as in Prometheus") {
   CHECK(run(store, "1 + 2 * 3 ^ 2 ^ 0", 0) == "7");
   CHECK(run(store, "-2 ^ 2", 0) == "-4");
   CHECK(run(store, "2 ^ -1", 0) == "0.5");
@@ -46,7 +46,7 @@ TEST_CASE_METHOD(Loaded, "operators bind as in Prometheus") {
   CHECK(run(store, "0 / 0", 0) == "NaN");
 }
 
-TEST_CASE_METHOD(Loaded, "a vector and a scalar") {
+TEST_CASE_METHOD(Matched, "a vector and a scalar") {
   CHECK(run(store, "a + 1", 0) == "{x=\"1\"} 2\n");
   CHECK(run(store, "10 - b", 0) == "{x=\"1\"} 6\n");
   CHECK(run(store, "b > 3", 0) == "b{x=\"1\"} 4\n");
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(Loaded, "a vector and a scalar") {
   CHECK(run(store, "a ^ scalar(b) % 2", 0) == "{x=\"1\"} 1\n");
 }
 
-TEST_CASE_METHOD(Loaded, "one to one: labels that are matched by, names, comparisons") {
+TEST_CASE_METHOD(Matched, "one to one: labels that are matched by, names, comparisons") {
   CHECK(run(store, "b - a", 0) == "{x=\"1\"} 3\n");
   CHECK(run(store, "b > a", 0) == "b{x=\"1\"} 4\n");
   CHECK(run(store, "b < a", 0).empty());
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(Loaded, "one to one: labels that are matched by, names, compari
   CHECK(run(store, "errors / requests", 0).empty());
 }
 
-TEST_CASE_METHOD(Loaded, "many to one keeps the labels of the many and takes those asked for") {
+TEST_CASE_METHOD(Matched, "many to one keeps the labels of the many and takes those asked for") {
   CHECK(run(store, "errors / ignoring(code) group_left requests", 0) ==
         "{code=\"404\",method=\"get\"} 0.05\n{code=\"500\",method=\"get\"} "
         "0.04\n{code=\"500\",method=\"post\"} 0.05\n");
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(Loaded, "many to one keeps the labels of the many and takes tho
         "errors{code=\"404\",method=\"get\"} 600\nerrors{code=\"500\",method=\"get\"} 600\n");
 }
 
-TEST_CASE_METHOD(Loaded, "ambiguous matches are Prometheus' errors") {
+TEST_CASE_METHOD(Matched, "ambiguous matches are Prometheus' errors") {
   CHECK(run(store, "requests / on(method) twice", 0) ==
         "error: found duplicate series for the match group {method=\"get\"} on the right hand-side of the "
         "operation: "
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(Loaded, "ambiguous matches are Prometheus' errors") {
   CHECK(run(store, "{__name__=~\"a|b\"} > 0", 0) == "a{x=\"1\"} 1\nb{x=\"1\"} 4\n");
 }
 
-TEST_CASE_METHOD(Loaded, "set operators") {
+TEST_CASE_METHOD(Matched, "set operators") {
   CHECK(run(store, "errors and on(method) info", 0) ==
         "errors{code=\"404\",method=\"get\"} 30\nerrors{code=\"500\",method=\"get\"} "
         "24\nerrors{code=\"500\",method=\"post\"} 6\n");
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(Loaded, "set operators") {
   CHECK(run(store, "a == 1 or b == 4 and b == 5", 0) == "a{x=\"1\"} 1\n");
 }
 
-TEST_CASE_METHOD(Loaded, "each step of a range query is matched for itself") {
+TEST_CASE_METHOD(Matched, "each step of a range query is matched for itself") {
   CHECK(run_range(store, "comes_and_goes or a * 10", 0, 40, 10) ==
         "comes_and_goes{x=\"1\"} 1@0 1@10 1@40\n{x=\"1\"} 10@20 10@30\n");
   CHECK(run_range(store, "comes_and_goes + a", 0, 40, 10) == "{x=\"1\"} 2@0 2@10 2@40\n");

@@ -8,7 +8,7 @@ using namespace rdmend::remedies;
 
 namespace {
 
-const Instant kNow{std::chrono::hours{1}};
+const Instant kClosed{std::chrono::hours{1}};
 const Breaker::Limits kLimits{0.5, 4, seconds{60}};
 
 std::vector<std::string> keys(int from, int to) {
@@ -21,19 +21,19 @@ std::vector<std::string> keys(int from, int to) {
 
 TEST_CASE("too much is a share of the host, but never fewer than a few") {
   Breaker breaker;
-  CHECK(breaker.too_much(keys(0, 3), 3, kLimits, kNow).empty());    // all of the host, but only three
-  CHECK(breaker.too_much(keys(0, 4), 8, kLimits, kNow).empty());    // half is not more than half
-  CHECK(breaker.too_much(keys(0, 5), 8, kLimits, kNow) == "5 of the host's 8 RC QPs would be acted on within 1m, more than 50 %");
-  CHECK_FALSE(breaker.too_much(keys(0, 4), 0, kLimits, kNow).empty());
+  CHECK(breaker.too_much(keys(0, 3), 3, kLimits, kClosed).empty());    // all of the host, but only three
+  CHECK(breaker.too_much(keys(0, 4), 8, kLimits, kClosed).empty());    // half is not more than half
+  CHECK(breaker.too_much(keys(0, 5), 8, kLimits, kClosed) == "5 of the host's 8 RC QPs would be acted on within 1m, more than 50 %");
+  CHECK_FALSE(breaker.too_much(keys(0, 4), 0, kLimits, kClosed).empty());
   CHECK_FALSE(breaker.is_open());  // to open it is the executor's decision
 }
 
 TEST_CASE("what was acted on within the window counts, each target once") {
   Breaker breaker;
-  breaker.acted(keys(0, 3), kNow);
-  CHECK(breaker.too_much(keys(0, 4), 8, kLimits, kNow).empty());
-  CHECK_FALSE(breaker.too_much(keys(3, 5), 8, kLimits, kNow + seconds{60}).empty());
-  CHECK(breaker.too_much(keys(3, 5), 8, kLimits, kNow + seconds{61}).empty());
+  breaker.acted(keys(0, 3), kClosed);
+  CHECK(breaker.too_much(keys(0, 4), 8, kLimits, kClosed).empty());
+  CHECK_FALSE(breaker.too_much(keys(3, 5), 8, kLimits, kClosed + seconds{60}).empty());
+  CHECK(breaker.too_much(keys(3, 5), 8, kLimits, kClosed + seconds{61}).empty());
 }
 
 TEST_CASE("it stays open until it is reset") {

@@ -48,7 +48,7 @@ TEST_CASE("what is due to be undone is read as it was written") {
 TEST_CASE("nothing due is no fault, and what cannot be read costs no more than itself") {
   std::string fault;
   CHECK(decode_due_undos("", fault).empty());
-  CHECK(decode_due_undos(encode({}), fault).empty());
+  CHECK(decode_due_undos(encode(std::vector<DueUndo>{}), fault).empty());
   CHECK(fault.empty());
   CHECK(decode_due_undos("{]", fault).empty());
   CHECK(fault == "the list of due undos is not one that this rdmend knows");

@@ -10,7 +10,7 @@ using rules::Group;
 
 namespace {
 
-std::string faults(const std::string& text) {
+std::string file_faults(const std::string& text) {
   Diagnostics diagnostics;
   rules::parse_rule_file("r.yaml", text, diagnostics);
   return diagnostics.text();
@@ -106,7 +106,7 @@ TEST_CASE("an empty file, or one without groups, has none") {
 }
 
 TEST_CASE("every fault of a file is told, each where it is") {
-  CHECK(faults(R"(group: []
+  CHECK(file_faults(R"(group: []
 groups:
 - nam: x
 - name: ""
@@ -180,7 +180,7 @@ r.yaml:37:9: error: a second group 'g'; the first is at line 8
 
 TEST_CASE("a fault of an expression is told at its own character, whatever the scalar's style") {
   const auto at = [](const std::string& expr_lines) {
-    const std::string text = faults("groups:\n- name: g\n  rules:\n  - alert: A\n    expr: " + expr_lines + "\n    for: 1s\n");
+    const std::string text = file_faults("groups:\n- name: g\n  rules:\n  - alert: A\n    expr: " + expr_lines + "\n    for: 1s\n");
     return text.substr(0, text.find(": error"));
   };
   CHECK(at("sum(rat(x[5m]))") == "r.yaml:5:15");
@@ -196,14 +196,14 @@ TEST_CASE("a fault of an expression is told at its own character, whatever the s
 }
 
 TEST_CASE("a fault of a template is told at its own character") {
-  CHECK(faults("groups:\n- name: g\n  rules:\n  - alert: A\n    expr: up\n    annotations:\n      summary: \"a \\\"b\\\" {{ humanise $value }}\"\n      description: |\n        one\n        two {{ query \"x\" }}\n") ==
+  CHECK(file_faults("groups:\n- name: g\n  rules:\n  - alert: A\n    expr: up\n    annotations:\n      summary: \"a \\\"b\\\" {{ humanise $value }}\"\n      description: |\n        one\n        two {{ query \"x\" }}\n") ==
         "r.yaml:7:28: error: unknown function 'humanise'; did you mean 'humanize'?\n"
         "r.yaml:10:16: error: function 'query' is not in rdmend's part of the template language\n");
-  CHECK(faults("groups:\n- name: g\n  labels: {x: '{{ nope }}'}\n  rules:\n  - {alert: A, expr: up}\n  - {alert: B, expr: up}\n").starts_with("r.yaml:3:19: error: unknown function 'nope'"));
+  CHECK(file_faults("groups:\n- name: g\n  labels: {x: '{{ nope }}'}\n  rules:\n  - {alert: A, expr: up}\n  - {alert: B, expr: up}\n").starts_with("r.yaml:3:19: error: unknown function 'nope'"));
 }
 
 TEST_CASE("two rules of one name and the same labels are a warning") {
-  CHECK(faults("groups:\n- name: g\n  rules:\n  - {alert: A, expr: up}\n  - {alert: A, expr: up, labels: {a: b}}\n  - {alert: A, expr: down}\n") ==
+  CHECK(file_faults("groups:\n- name: g\n  rules:\n  - {alert: A, expr: up}\n  - {alert: A, expr: up, labels: {a: b}}\n  - {alert: A, expr: down}\n") ==
         "r.yaml:6:5: warning: a second rule 'A' with the same labels; the first is at line 4\n");
 }
 
@@ -280,7 +280,7 @@ TEST_CASE("Prometheus loads what is exported") {
 
 TEST_CASE("random bytes and cut files never do harm") {
   const std::string whole = kDesign;
-  for (std::size_t cut = 0; cut < whole.size(); ++cut) faults(whole.substr(0, cut));
+  for (std::size_t cut = 0; cut < whole.size(); ++cut) file_faults(whole.substr(0, cut));
   std::uint32_t seed = 3;
   for (int round = 0; round < 1000; ++round) {
     std::string bent = whole;
@@ -288,7 +288,7 @@ TEST_CASE("random bytes and cut files never do harm") {
       seed = seed * 1664525 + 1013904223;
       bent[(seed >> 8U) % bent.size()] = static_cast<char>(0x20 + (seed >> 24U) % 0x5f);
     }
-    faults(bent);
-    if (const auto out = rules::export_rule_file("r.yaml", bent)) CHECK(faults(*out).find("error") == std::string::npos);
+    file_faults(bent);
+    if (const auto out = rules::export_rule_file("r.yaml", bent)) CHECK(file_faults(*out).find("error") == std::string::npos);
   }
 }

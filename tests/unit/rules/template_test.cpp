@@ -10,7 +10,7 @@ using rules::Template;
 
 namespace {
 
-std::string faults(const std::string& text) {
+std::string template_faults(const std::string& text) {
   const auto parsed = Template::parse(text);
   std::string out;
   if (const auto* errors = std::get_if<std::vector<promql::ParseError>>(&parsed))
@@ -19,7 +19,7 @@ std::string faults(const std::string& text) {
 }
 
 std::string expand(const std::string& text, double value = 42, const Labels& labels = {{"device", "mlx5_0"}, {"port", "1"}}) {
-  INFO(faults(text));
+  INFO(template_faults(text));
   const auto parsed = Template::parse(text);
   REQUIRE(std::holds_alternative<Template>(parsed));
   const Labels external{{"instance", "host-17"}};
@@ -105,41 +105,41 @@ TEST_CASE("a fault at run time is told in the text, as Prometheus does") {
 }
 
 TEST_CASE("what the language has not, and what is misspelt, is refused with its place") {
-  CHECK(faults("{{ query \"up\" | first | value }}") == "1:4: function 'query' is not in rdmend's part of the template language\n");
-  CHECK(faults("a\n{{ $lables.x }}\n{{ humanise $value }}") == "2:4: unknown variable '$lables'; did you mean '$labels'?\n3:4: unknown function 'humanise'; did you mean 'humanize'?\n");
-  CHECK(faults("{{ template \"x\" }}") == "1:4: 'template' is not in rdmend's part of the template language; legal are: if, else, with, range, end\n");
-  CHECK(faults("{{ externalURL }}") == "1:4: function 'externalURL' is not in rdmend's part of the template language\n");
-  CHECK(faults("{{ if true }}x") == "1:4: 'if' without its {{end}}\n");
-  CHECK(faults("x{{ end }}") == "1:5: 'end' without an if, with or range before it\n");
-  CHECK(faults("{{ if true }}a{{ else }}b{{ else }}c{{ end }}") == "1:29: a second else; one if has one else\n");
-  CHECK(faults("{{ $value") == "1:1: '{{' without its }}\n");
-  CHECK(faults("{{ }}") == "1:4: nothing between {{ and }}\n");
-  CHECK(faults("{{ \"a }}") == "1:1: '{{' without its }}\n");
-  CHECK(faults("{{ humanize }}") == "1:4: humanize takes 1 argument, not 0\n");
-  CHECK(faults("{{ humanize 1 2 }}") == "1:4: humanize takes 1 argument, not 2\n");
-  CHECK(faults("{{ $value | }}") == "1:13: a value is missing\n");
-  CHECK(faults("{{ $value 5 }}").starts_with("1:4: this is no function: it takes no argument; functions are: "));
-  CHECK(faults("{{ 5 | $value }}").starts_with("1:8: this is no function"));
-  CHECK(faults("{{ printf \"%b\" 5 }}") == "1:11: printf: verb '%b' is not known; legal are: %v %d %s %q %f %e %g %x %t %%\n");
-  CHECK(faults("{{ match \"(\" \"x\" }}") == "1:10: not a regular expression: missing ): (\n");
-  CHECK(faults("{{ .Lables.x }}") == "1:4: unknown field '.Lables'; did you mean 'Labels'?\n");
-  CHECK(faults("{{ $value.x }}") == "1:4: a number has no field '.x'\n");
-  CHECK(faults("{{ ($value }}") == "1:12: ')' is missing\n");
-  CHECK(faults("{{ $a, $b := $labels }}") == "1:6: two variables; only a range declares two\n");
-  CHECK(faults("{{ $x = 1 }}") == "1:7: unknown variable '$x'; declare it with :=\n");
-  CHECK(faults("{{ if true }}{{ $x := 1 }}{{ end }}{{ $x }}").starts_with("1:39: unknown variable '$x'"));
-  CHECK(faults("{{ eq \"\\q\" 1 }}") == "1:7: an unknown escape in a text; legal are: \\n \\t \\r \\\\ \\\" \\xNN \\uNNNN\n");
-  CHECK(faults("{{ 1x }}") == "1:4: '1x' is not a number\n");
-  CHECK(faults("{{ /* a */ 1 }}") == "1:4: a comment stands alone between {{ and }}\n");
-  CHECK(faults("{{ # }}") == "1:4: unexpected '#'\n");
+  CHECK(template_faults("{{ query \"up\" | first | value }}") == "1:4: function 'query' is not in rdmend's part of the template language\n");
+  CHECK(template_faults("a\n{{ $lables.x }}\n{{ humanise $value }}") == "2:4: unknown variable '$lables'; did you mean '$labels'?\n3:4: unknown function 'humanise'; did you mean 'humanize'?\n");
+  CHECK(template_faults("{{ template \"x\" }}") == "1:4: 'template' is not in rdmend's part of the template language; legal are: if, else, with, range, end\n");
+  CHECK(template_faults("{{ externalURL }}") == "1:4: function 'externalURL' is not in rdmend's part of the template language\n");
+  CHECK(template_faults("{{ if true }}x") == "1:4: 'if' without its {{end}}\n");
+  CHECK(template_faults("x{{ end }}") == "1:5: 'end' without an if, with or range before it\n");
+  CHECK(template_faults("{{ if true }}a{{ else }}b{{ else }}c{{ end }}") == "1:29: a second else; one if has one else\n");
+  CHECK(template_faults("{{ $value") == "1:1: '{{' without its }}\n");
+  CHECK(template_faults("{{ }}") == "1:4: nothing between {{ and }}\n");
+  CHECK(template_faults("{{ \"a }}") == "1:1: '{{' without its }}\n");
+  CHECK(template_faults("{{ humanize }}") == "1:4: humanize takes 1 argument, not 0\n");
+  CHECK(template_faults("{{ humanize 1 2 }}") == "1:4: humanize takes 1 argument, not 2\n");
+  CHECK(template_faults("{{ $value | }}") == "1:13: a value is missing\n");
+  CHECK(template_faults("{{ $value 5 }}").starts_with("1:4: this is no function: it takes no argument; functions are: "));
+  CHECK(template_faults("{{ 5 | $value }}").starts_with("1:8: this is no function"));
+  CHECK(template_faults("{{ printf \"%b\" 5 }}") == "1:11: printf: verb '%b' is not known; legal are: %v %d %s %q %f %e %g %x %t %%\n");
+  CHECK(template_faults("{{ match \"(\" \"x\" }}") == "1:10: not a regular expression: missing ): (\n");
+  CHECK(template_faults("{{ .Lables.x }}") == "1:4: unknown field '.Lables'; did you mean 'Labels'?\n");
+  CHECK(template_faults("{{ $value.x }}") == "1:4: a number has no field '.x'\n");
+  CHECK(template_faults("{{ ($value }}") == "1:12: ')' is missing\n");
+  CHECK(template_faults("{{ $a, $b := $labels }}") == "1:6: two variables; only a range declares two\n");
+  CHECK(template_faults("{{ $x = 1 }}") == "1:7: unknown variable '$x'; declare it with :=\n");
+  CHECK(template_faults("{{ if true }}{{ $x := 1 }}{{ end }}{{ $x }}").starts_with("1:39: unknown variable '$x'"));
+  CHECK(template_faults("{{ eq \"\\q\" 1 }}") == "1:7: an unknown escape in a text; legal are: \\n \\t \\r \\\\ \\\" \\xNN \\uNNNN\n");
+  CHECK(template_faults("{{ 1x }}") == "1:4: '1x' is not a number\n");
+  CHECK(template_faults("{{ /* a */ 1 }}") == "1:4: a comment stands alone between {{ and }}\n");
+  CHECK(template_faults("{{ # }}") == "1:4: unexpected '#'\n");
 }
 
 TEST_CASE("hostile templates are bounded") {
   std::string nested;
   for (int i = 0; i < 1000; ++i) nested += "{{ if true }}";
-  CHECK(faults(nested).find("nested deeper than 32 levels") != std::string::npos);
-  CHECK(faults("{{ " + std::string(100'000, '(') + " }}").find("more than 1000 words") != std::string::npos);
-  CHECK_FALSE(faults("{{ " + std::string(500, '(') + "1" + std::string(400, ')') + " }}").empty());
+  CHECK(template_faults(nested).find("nested deeper than 32 levels") != std::string::npos);
+  CHECK(template_faults("{{ " + std::string(100'000, '(') + " }}").find("more than 1000 words") != std::string::npos);
+  CHECK_FALSE(template_faults("{{ " + std::string(500, '(') + "1" + std::string(400, ')') + " }}").empty());
   CHECK(expand("{{ printf \"%1000d\" 5 }}").size() == 1000);
   CHECK(expand("{{ printf \"%99999999d\" 5 }}").size() == 1000);
   CHECK(expand("{{ $labels.big }}{{ $labels.big }}", 1, {{"big", std::string(40'000, 'x')}}) == "<error expanding template: 1:21: the text is longer than 65536 bytes>");

@@ -45,13 +45,13 @@ const std::string kStuck = R"(rdma_qps_stuck_in_error{device="rxe1"})";
 
 TEST_CASE("QPs are counted by type and state; RC in ERR is there from the start, and what had QPs goes to 0") {
   QpSeries series("rxe1");
-  auto all = told(series.step(reading({}), kStart, 30s));
+  auto all = told(series.step(reading(std::vector<QpInfo>{}), kStart, 30s));
   CHECK(all.at(kErr) == 0);
   CHECK_FALSE(all.contains(kRts));
   all = told(series.step(reading({qp(17, QpState::rts), qp(18, QpState::rts), qp(19, QpState::err)}), kStart + 30s, 30s));
   CHECK(all.at(kRts) == 2);
   CHECK(all.at(kErr) == 1);
-  all = told(series.step(reading({}), kStart + 60s, 30s));
+  all = told(series.step(reading(std::vector<QpInfo>{}), kStart + 60s, 30s));
   CHECK(all.at(kRts) == 0);
   CHECK(all.at(kErr) == 0);
 }
