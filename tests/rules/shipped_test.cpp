@@ -139,3 +139,42 @@ TEST_CASE("each shipped alert has a page that quotes its rule; RDMEND_UPDATE_REF
   std::sort(pages.begin(), pages.end());
   CHECK(files_of("config/reference/rules", ".md") == pages);
 }
+
+// The expression's text without white space.
+static std::string squeezed(const rules::Rule& rule) {
+  std::string text(rule.expression.text());
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+  return text;
+}
+
+TEST_CASE("B8: no shipped rule reads a counter's total, only what it grew by within a window") {
+  for (const auto& [file, rule] : shipped()) {
+    const auto text = squeezed(rule);
+    INFO(rule.alert << ": " << text);
+    for (auto at = text.find("_total"); at != std::string::npos; at = text.find("_total", at + 1)) {
+      // Behind the selector's name, or its matchers, stands a range.
+      const auto matchers = text.find_first_of("{}[", at);
+      REQUIRE(matchers != std::string::npos);
+      const auto end = text[matchers] == '[' ? matchers : text.find('}', matchers) + 1;
+      REQUIRE(end < text.size());
+      CHECK(text[end] == '[');
+    }
+  }
+}
+
+TEST_CASE("B9: no shipped rule takes flushed requests for a fault") {
+  for (const auto& [file, rule] : shipped()) {
+    INFO(rule.alert);
+    CHECK(std::string(rule.expression.text()).find("flush") == std::string::npos);
+  }
+}
+
+TEST_CASE("C7: every condition that a shipped alert fires on has an end, which its test shows") {
+  for (const auto& [file, rule] : shipped()) {
+    INFO(rule.alert);
+    const auto text = slurp(kSource + "/tests/rules/" + rule.alert + ".yaml");
+    const auto fires = text.find("exp_labels:");
+    REQUIRE(fires != std::string::npos);
+    CHECK(text.find("alertname: " + rule.alert + ", exp_alerts: []", fires) != std::string::npos);
+  }
+}
