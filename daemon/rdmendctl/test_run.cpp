@@ -19,7 +19,7 @@ namespace {
 
 constexpr milliseconds kSettle{30'000};  // remedies.settle's default
 
-std::string labels_text(const Labels& labels) {
+std::string go_labels(const Labels& labels) {
   std::string out;
   for (const auto& [name, value] : labels) {
     std::string quoted;
@@ -33,7 +33,7 @@ std::string alerts_text(const std::vector<ExpectedAlert>& alerts) {
   if (alerts.empty()) return "[]";
   std::string out = "[";
   for (std::size_t i = 0; i < alerts.size(); ++i)
-    out += fmt::format("\n            {}:\n              Labels:{}\n              Annotations:{}", i, labels_text(alerts[i].labels), labels_text(alerts[i].annotations)) + (i + 1 < alerts.size() ? "," : "");
+    out += fmt::format("\n            {}:\n              Labels:{}\n              Annotations:{}", i, go_labels(alerts[i].labels), go_labels(alerts[i].annotations)) + (i + 1 < alerts.size() ? "," : "");
   return out + "\n            ]";
 }
 
@@ -49,7 +49,7 @@ std::string go_exponent(double value) {
 std::string samples_text(const std::vector<ExpectedSample>& samples) {
   std::string out;
   for (const auto& sample : samples) {
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", labels_text(sample.labels), go_exponent(sample.value));
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", go_labels(sample.labels), go_exponent(sample.value));
   }
   return samples.empty() ? "nil" : out;
 }
@@ -74,7 +74,7 @@ std::string begun_text(const std::string& kind, const Labels* labels, const std:
     for (const auto& [name, value] : *params) parts.push_back(name + ": " + value);
     out += fmt::format(" {{{}}}", fmt::join(parts, ", "));
   }
-  return labels == nullptr ? out : out + " for " + labels_text(*labels);
+  return labels == nullptr ? out : out + " for " + go_labels(*labels);
 }
 
 class GroupRun {
