@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kWorkBetweenClocks = 4096;
 constexpr std::size_t kCellsPerSample = 8;
+// Of label sets that operators make. A label of 16 KiB on each of ten thousand series would be a bomb within every other limit.
+constexpr std::size_t kMostMadeBytes = 32U << 20U;
 // Keeps sums of times far from overflow; it is the year 33658.
 constexpr milliseconds kMostTime{1'000'000'000'000'000};
 
@@ -56,6 +58,11 @@ bool Evaluator::fits_cells(std::size_t rows, std::size_t steps) {
 }
 
 const Labels* Evaluator::keep(Labels labels) {
+  for (const auto& [name, value] : labels) made_bytes_ += name.size() + value.size();
+  if (made_bytes_ > kMostMadeBytes) {
+    fail("query makes too many bytes of labels");
+    return &no_labels_;
+  }
   return &made_.emplace_back(std::move(labels));
 }
 

@@ -52,7 +52,7 @@ class Evaluator {
 
   // The time that a selector means at a step.
   [[nodiscard]] Timestamp reference(const TimeModifiers& when, Timestamp step) const;
-  const Labels* keep(Labels labels);  // until the evaluation ends
+  const Labels* keep(Labels labels);  // until the evaluation ends; fails when that is too much
   [[nodiscard]] const Labels* no_labels() const { return &no_labels_; }
   // Operators may have made series equal: rows of one label set become one, and two values of it at one step
   // are a fault.
@@ -86,6 +86,7 @@ class Evaluator {
   const Limits& limits_;
   Timestamp start_, end_;  // of the whole query
   std::deque<Labels> made_;
+  std::size_t made_bytes_ = 0;
   Labels no_labels_;
   std::size_t samples_ = 0;  // in memory
   std::size_t work_ = 0;     // since the clock was read

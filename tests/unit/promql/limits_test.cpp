@@ -53,6 +53,16 @@ TEST_CASE_METHOD(Many, "steps without number are refused before anything is allo
   CHECK(run(store, "m", 1e13, limits) == "error: the evaluation time is out of bounds");
 }
 
+TEST_CASE_METHOD(Many, "the labels that operators make are bounded") {
+  auto limits = with(500'000);
+  limits.timeout = 60s;
+  store::Store bombs{{.retention = 24h}};
+  for (int i = 0; i < 3000; ++i) bombs.append(Labels{{"__name__", "m"}, {"i", std::to_string(i)}, {"a", std::string(1000, 'x')}}, Timestamp{100s}, 1);
+  const std::string bomb = "label_replace(m, \"a\", \"$0$0$0$0$0$0$0$0$0$0$0$0\", \"a\", \".*\")";
+  CHECK(run(bombs, "count(" + bomb + ")", 100, limits) == "error: query makes too many bytes of labels");
+  CHECK(run(bombs, "count(label_replace(m, \"a\", \"$0$0\", \"a\", \".*\"))", 100, limits) == "{} 3000\n");
+}
+
 TEST_CASE_METHOD(Many, "time is bounded, whatever the query does with it") {
   Limits limits;
   limits.timeout = 1ms;
