@@ -75,11 +75,6 @@ void read_allow(Reader& reader, const Node& node, std::string_view path, Config&
   });
 }
 
-void read_node_exporter_names(Reader& reader, const Node& node, std::string_view path, Config&) {
-  if (reader.boolean(node, path).value_or(false))
-    reader.error(node.at, fmt::format("{}: not in this version: series have rdmend's own names only", path), "legal is: false");
-}
-
 // What most rows are: a duration, a count or a switch in the struct, with its range.
 #define RDMEND_DURATION(path, member, least, most, help)                                                     \
   Field {                                                                                                    \
@@ -191,7 +186,10 @@ const Field kFields[] = {
      },
      [](const Config& c) { return yes(c.metrics.per_qp); }},
     RDMEND_COUNT("metrics.max_series", metrics.max_series, 100, 10'000'000, "Series in /metrics at most; what is dropped is counted."),
-    {"metrics.node_exporter_names", "false", "Series under node_exporter's names as well; not in this version, so only `false` is legal.", read_node_exporter_names,
+    {"metrics.node_exporter_names", "true or false", "In /metrics what node_exporter's infiniband collector has, under its names (`node_infiniband_*`), as well: for dashboards and rules made for it.",
+     [](Reader& r, const Node& n, std::string_view p, Config& c) {
+       if (const auto value = r.boolean(n, p)) c.metrics.node_exporter_names = *value;
+     },
      [](const Config& c) { return yes(c.metrics.node_exporter_names); }},
     RDMEND_DURATION("sampling.interval", sampling.interval, milliseconds{10}, hours{1}, "How often hardware counters and port attributes are read; not below the drivers' own cache (`lifespan`, 10 ms)."),
     RDMEND_DURATION("sampling.counters_interval", sampling.counters_interval, milliseconds{100}, hours{1}, "How often the InfiniBand `counters/` files are read: a firmware command each on mlx5."),
@@ -256,7 +254,6 @@ std::string reference_page() {
     out += fmt::format("| `{}` | {} | {} | {} |\n", row.path, row.type, row.default_value.empty() ? "" : fmt::format("`{}`", row.default_value), row.help);
   out += "\nNot in this version, and refused:\n\n";
   for (const LaterKey& key : kLater) out += fmt::format("- `{}`: {}\n", key.path, key.why);
-  out += "- `metrics.node_exporter_names: true`\n";
   return out;
 }
 

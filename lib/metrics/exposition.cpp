@@ -10,6 +10,8 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "metrics/node_exporter.hpp"
+
 namespace rdmend::metrics {
 namespace {
 
@@ -105,9 +107,11 @@ std::string valid_utf8(std::string_view text) {
 // Collects the families in the table's order, so that what is beyond max_series is always the same, least needed part.
 class Collector {
  public:
-  explicit Collector(const Options& options) : options_(options), found_(families().size()) {}
+  explicit Collector(const Options& options)
+      : options_(options), found_(families().size()), twins_(options.node_exporter_names ? node_exporter_rows().size() : 0) {}
 
   void add(const Labels& labels, double value) {
+    if (options_.node_exporter_names) add_twin(labels, value);
     const auto place = places().find(std::string{labels.metric()});
     if (place == places().end()) return;
     const FamilyRow& row = families()[place->second.row];
@@ -124,13 +128,15 @@ class Collector {
     std::size_t room = options_.max_series > kOwn ? options_.max_series - kOwn : 0;
     std::size_t wanted = 0;
     std::vector<prometheus::MetricFamily> kept;
-    for (std::size_t row = 0; row < found_.size(); ++row) {
-      wanted += found_[row].size();
-      if (found_[row].size() > room) found_[row].erase(found_[row].begin() + static_cast<std::ptrdiff_t>(room), found_[row].end());
-      room -= found_[row].size();
-      result.series += found_[row].size();
-      append(kept, row);
-    }
+    const auto keep = [&](const FamilyRow& family, std::vector<prometheus::ClientMetric>& metrics) {
+      wanted += metrics.size();
+      if (metrics.size() > room) metrics.erase(metrics.begin() + static_cast<std::ptrdiff_t>(room), metrics.end());
+      room -= metrics.size();
+      result.series += metrics.size();
+      if (!metrics.empty()) kept.push_back({std::string{family.name}, std::string{family.help}, serializer_type(family.type), std::move(metrics)});
+    };
+    for (std::size_t row = 0; row < found_.size(); ++row) keep(families()[row], found_[row]);
+    for (std::size_t row = 0; row < twins_.size(); ++row) keep(node_exporter_rows()[row].family, twins_[row]);
     result.dropped = wanted - result.series;
     result.series += kOwn;
     append_own(kept, kSeries, result.series);
@@ -153,10 +159,13 @@ class Collector {
     return made;
   }
 
-  void append(std::vector<prometheus::MetricFamily>& kept, std::size_t row) {
-    if (found_[row].empty()) return;
-    const FamilyRow& family = families()[row];
-    kept.push_back({std::string{family.name}, std::string{family.help}, serializer_type(family.type), std::move(found_[row])});
+  void add_twin(const Labels& labels, double value) {
+    const auto index = node_exporter_row(labels);
+    if (!index) return;
+    const auto& row = node_exporter_rows()[*index];
+    auto& made = twins_[*index].emplace_back();
+    for (const auto& [name, text] : node_exporter_labels(row, labels)) made.label.push_back({name, valid_utf8(text)});
+    put(made, row.family.type, Part::value, value * row.scale);
   }
 
   static void append_own(std::vector<prometheus::MetricFamily>& kept, std::string_view name, std::size_t value) {
@@ -168,6 +177,7 @@ class Collector {
 
   Options options_;
   std::vector<std::vector<prometheus::ClientMetric>> found_;  // by row
+  std::vector<std::vector<prometheus::ClientMetric>> twins_;  // under node_exporter's names, by its row
   std::map<std::size_t, std::map<Labels, std::size_t>> summaries_;
 };
 

@@ -33,6 +33,7 @@ const std::vector<FamilyRow>& families();
 struct Options {
   bool per_qp = false;
   std::size_t max_series = 50'000;
+  bool node_exporter_names = false;
 };
 
 struct Exposition {

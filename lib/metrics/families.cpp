@@ -61,6 +61,7 @@ FamilySection honesty() {
 FamilySection ports() {
   return {"Ports",
           {
+              {"rdma_device_info", gauge, "device, pci, driver, fw, node_guid, board_id, hca_type", "Always 1; what the device is."},
               {"rdma_port_info", gauge, "device, port, link_layer, netdev, pci, driver, fw, node_guid", "Always 1; what the port is."},
               {"rdma_port_state", gauge, "device, port", "Logical state of the port: 1 down, 2 init, 3 armed, 4 active."},
               {"rdma_port_physical_state", gauge, "device, port", "Physical state of the port: 1 sleep, 2 polling, 3 disabled, 4 training, 5 link up, 6 error recovery, 7 test."},

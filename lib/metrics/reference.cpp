@@ -2,6 +2,7 @@
 #include "metrics/reference.hpp"
 
 #include "metrics/exposition.hpp"
+#include "metrics/node_exporter.hpp"
 
 namespace rdmend::metrics {
 namespace {
@@ -39,6 +40,17 @@ read. A counter that belongs to the whole device has no `port`. When there are m
 last sections of this page are cut first, and `rdmend_metrics_dropped_series` tells how many.
 )";
 
+constexpr const char* kNodeExporter = R"(
+## Under node_exporter's names
+
+With `metrics.node_exporter_names: true`, and in /metrics only: what node_exporter's infiniband collector exports, with its labels, units and
+values, for dashboards and rules that were made for it. They come from the same readings as ours, so that they cost no more; a
+device or a file that cannot be read hides no other one's. Not there: node_exporter's `legacy` families (kernels before 4.5).
+
+| family | type | labels | what it is |
+|---|---|---|---|
+)";
+
 }  // namespace
 
 std::string reference_page() {
@@ -49,6 +61,8 @@ std::string reference_page() {
     page += "\n\n| family | type | labels | what it is |\n|---|---|---|---|\n";
     for (const FamilyRow& row : section.rows) append_row(page, row);
   }
+  page += kNodeExporter;
+  for (const auto& row : node_exporter_rows()) append_row(page, row.family);
   return page;
 }
 

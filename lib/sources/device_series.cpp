@@ -164,8 +164,20 @@ DeviceSeries::Made DeviceSeries::take(const DeviceReading& reading) {
   return made;
 }
 
+Labels DeviceSeries::info() const {
+  auto info = labels("rdma_device_info", "");
+  info.set("pci", identity_.pci);
+  info.set("driver", driver_name(identity_.driver));
+  info.set("fw", identity_.firmware);
+  info.set("node_guid", identity_.node_guid);
+  info.set("board_id", identity_.board_id);
+  info.set("hca_type", identity_.hca_type);
+  return info;
+}
+
 std::vector<Sample> DeviceSeries::honesty(bool stale) const {
   std::vector<Sample> samples{{labels("rdma_device_stale", ""), stale ? 1.0 : 0.0}};
+  if (!stale) samples.push_back({info(), 1});
   for (const auto& [port, state] : ports_) samples.push_back({labels("rdma_counters_resets_total", port), static_cast<double>(state.resets)});
   for (const auto& [key, count] : errors_) {
     auto series = labels("rdma_read_errors_total", key.port);

@@ -35,7 +35,7 @@ class DeviceSeries {
   // The scope of one port's attributes alone, from a reading of that port.
   Scope attributes(const PortReading& reading);
   void count_error(const std::string& port, const std::string& name, int error);
-  // rdma_device_stale, rdma_read_errors_total, rdma_counters_resets_total.
+  // rdma_device_stale, rdma_device_info, rdma_read_errors_total, rdma_counters_resets_total.
   [[nodiscard]] std::vector<Sample> honesty(bool stale) const;
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
@@ -58,6 +58,7 @@ class DeviceSeries {
   void take_port(const PortReading& reading, Made& made);
   void take_device(const CounterReading& reading, Made& made);
   void ingest(Port& into, const std::string& port, CounterSet set, const CounterReading& reading, Made& made);
+  [[nodiscard]] Labels info() const;
   [[nodiscard]] Labels labels(std::string_view metric, const std::string& port) const;
   void add_raw(const Port& from, const std::string& port, CounterSet set, std::string_view source, std::vector<Sample>& into) const;
   void add_signals(Port& from, const std::string& port, CounterSet set, std::vector<Sample>& into);

@@ -82,6 +82,8 @@ Identity identify(int device_dir, NlSocket* socket, const FoundDevice& device) {
   identity.driver = driver_of(device_dir, socket, device, identity.ports);
   identity.firmware = device.firmware.empty() ? attribute(device_dir, "fw_ver") : printable(device.firmware, 64);
   identity.node_guid = device.node_guid.empty() ? attribute(device_dir, "node_guid") : device.node_guid;
+  identity.board_id = attribute(device_dir, "board_id");
+  identity.hca_type = attribute(device_dir, "hca_type");
   // A bus address ("0000:3b:00.0") as sysfs names it; a virtual device has none.
   if (const auto parent = link_name(device_dir, "device"); parent && parent->find(':') != std::string::npos) identity.pci = printable(*parent, 64);
   return identity;

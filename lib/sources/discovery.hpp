@@ -36,7 +36,7 @@ class Finder {
 // What a device is, beyond its name.
 struct Identity {
   Driver driver = Driver::unknown;
-  std::string firmware, node_guid, pci;
+  std::string firmware, node_guid, pci, board_id, hca_type;
   std::vector<std::string> ports;
 };
 // The driver is, in this order, the one that the uverbs character device names (rxe on a NIC has that NIC as its parent: the

@@ -62,7 +62,7 @@ remedies:
   hold_down: 7s
   hold_down_max: 8s
   breaker: {share: 0.25, least: 3, window: 9s}
-metrics: {per_qp: true, max_series: 100, node_exporter_names: false}
+metrics: {per_qp: true, max_series: 100, node_exporter_names: true}
 sampling: {interval: 100ms, counters_interval: 1s, qp_interval: 2s, deadline: 3s, qp_cap: 4}
 store: {max_bytes: 128MiB}
 query: {max_samples: 1000, timeout: 10ms}
@@ -94,6 +94,7 @@ log_level: debug
   CHECK(c.remedies.breaker_share == 0.25);
   CHECK(c.remedies.breaker_window == milliseconds{9000});
   CHECK(c.metrics.per_qp);
+  CHECK(c.metrics.node_exporter_names);
   CHECK(c.sampling.qp_cap == 4);
   CHECK(c.store.max_bytes == 128U << 20U);
   CHECK(c.query.timeout == milliseconds{10});
@@ -161,11 +162,10 @@ rdmend.yaml:13:61: error: remedies.hold_down (2h) is longer than remedies.hold_d
 }
 
 TEST_CASE("what a later version brings is refused by name") {
-  CHECK(faults("agent_socket: /run/x\npeers: []\nrecovery: {drivers: [rxe]}\nmetrics: {node_exporter_names: true}\n") ==
+  CHECK(faults("agent_socket: /run/x\npeers: []\nrecovery: {drivers: [rxe]}\n") ==
         "rdmend.yaml:1:1: error: agent_socket: not in this version: there is no in-process agent yet; remove it\n"
         "rdmend.yaml:2:1: error: peers: not in this version: daemons do not talk to each other yet; remove it\n"
-        "rdmend.yaml:3:1: error: recovery: not in this version: connections are not recovered yet; remove it\n"
-        "rdmend.yaml:4:32: error: metrics.node_exporter_names: not in this version: series have rdmend's own names only; legal is: false\n");
+        "rdmend.yaml:3:1: error: recovery: not in this version: connections are not recovered yet; remove it\n");
 }
 
 TEST_CASE("mode act that allows nothing is a warning") {
