@@ -18,7 +18,7 @@ namespace {
 enum class For { everybody, control_readers, control_root };
 
 struct Route {
-  std::string_view path;
+  std::string_view path;  // NAME stands for any one part
   std::string_view methods;  // "GET POST"
   For whom;
   void (*handle)(Core&, const HttpRequest&, const Answer&);
@@ -26,7 +26,7 @@ struct Route {
 
 void metrics_page(Core& core, const HttpRequest&, const Answer& answer) {
   const auto& wanted = core.settings->config.metrics;
-  auto page = metrics::expose(core.store, core.loop.now().wall, {wanted.per_qp, wanted.max_series});
+  auto page = metrics::expose(core.store, core.loop.now().wall, {wanted.per_qp, wanted.max_series, wanted.node_exporter_names});
   answer({200, std::move(page.text), "text/plain; version=0.0.4; charset=utf-8"});
 }
 
@@ -48,6 +48,10 @@ constexpr std::array kRoutes{
     Route{"/-/ready", "GET", For::everybody, ready},
     Route{"/-/reload", "POST PUT", For::control_root, api_reload},
     Route{"/api/v1/query", "GET POST", For::everybody, api_query},
+    Route{"/api/v1/query_range", "GET POST", For::everybody, api_query_range},
+    Route{"/api/v1/series", "GET POST", For::everybody, api_series},
+    Route{"/api/v1/labels", "GET POST", For::everybody, api_labels},
+    Route{"/api/v1/label/NAME/values", "GET", For::everybody, api_label_values},
     Route{"/api/v1/rules", "GET", For::everybody, api_rules},
     Route{"/api/v1/alerts", "GET", For::everybody, api_alerts},
     Route{"/api/v1/status", "GET", For::everybody, api_status},
@@ -63,7 +67,7 @@ constexpr std::array kRoutes{
 void index(Core&, const HttpRequest&, const Answer& answer) {
   std::string text = "rdmend " RDMEND_VERSION "\n\n";
   for (const auto& route : kRoutes)
-    text += fmt::format("{:<18} {}{}\n", route.path, route.methods, route.whom == For::everybody ? "" : " (control socket only)");
+    text += fmt::format("{:<25} {}{}\n", route.path, route.methods, route.whom == For::everybody ? "" : " (control socket only)");
   answer({200, std::move(text), "text/plain"});
 }
 
@@ -77,6 +81,14 @@ std::string forbidden(const Core& core, const Route& route, const HttpRequest& r
                      request.peer_uid ? std::to_string(*request.peer_uid) : "unknown");
 }
 
+bool leads(const Route& route, std::string_view path) {
+  if (route.path.find("NAME") == std::string_view::npos) return route.path == path;
+  const auto wanted = split(route.path, '/');
+  const auto given = split(path, '/');
+  return std::equal(wanted.begin(), wanted.end(), given.begin(), given.end(),
+                    [](std::string_view part, std::string_view is) { return part == "NAME" ? !is.empty() : part == is; });
+}
+
 bool takes(std::string_view methods, std::string_view method) {
   const auto words = split(methods, ' ');
   return std::find(words.begin(), words.end(), method) != words.end();
@@ -85,7 +97,7 @@ bool takes(std::string_view methods, std::string_view method) {
 }  // namespace
 
 void serve(Core& core, const HttpRequest& request, const Answer& answer) {
-  const auto* route = std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& row) { return row.path == request.path; });
+  const auto* route = std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& row) { return leads(row, request.path); });
   if (route == kRoutes.end()) {
     answer(failure(404, "not_found", fmt::format("there is no '{}' here; see /", printable(request.path, 64))));
   } else if (!takes(route->methods, request.method)) {

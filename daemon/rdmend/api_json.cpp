@@ -85,16 +85,14 @@ json to_json(const JournalEntry& entry) {
 
 json to_json(Timestamp at) { return at == Timestamp{} ? json(nullptr) : json(format_timestamp(at)); }
 
-json unix_seconds(Timestamp at) {
-  const auto ms = at.time_since_epoch().count();
-  return ms % 1000 == 0 ? json(ms / 1000) : json(static_cast<double>(ms) / 1000);
-}
-
 double in_seconds(nanoseconds length) { return std::chrono::duration<double>(length).count(); }
 
 std::optional<Timestamp> parse_time(std::string_view text) {
   // Beyond this milliseconds do not fit, and Prometheus does not go there either.
   constexpr double kFarthest = 9e15;
+  // How clients written in Go put "from the beginning" and "to the end".
+  if (text == "-292273086-05-16T16:47:06Z") return Timestamp{milliseconds{-static_cast<std::int64_t>(kFarthest)}};
+  if (text == "292277025-08-18T07:12:54.999999999Z") return Timestamp{milliseconds{static_cast<std::int64_t>(kFarthest)}};
   if (const auto value = number(text)) {
     const auto ms = std::round(*value * 1000);
     if (std::abs(ms) > kFarthest) return std::nullopt;
@@ -105,7 +103,8 @@ std::optional<Timestamp> parse_time(std::string_view text) {
 
 std::optional<milliseconds> parse_length(std::string_view text) {
   if (const auto value = number(text)) {
-    if (*value < 0 || *value > 1e9) return std::nullopt;
+    constexpr double kLongest = 9'223'372'036;  // what fits into nanoseconds: Prometheus' own limit
+    if (std::abs(*value) > kLongest) return std::nullopt;
     return milliseconds{static_cast<std::int64_t>(*value * 1000)};
   }
   return parse_duration(text);

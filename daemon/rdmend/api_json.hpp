@@ -23,13 +23,11 @@ nlohmann::json to_json(const Event& event);
 nlohmann::json to_json(const JournalEntry& entry);
 // RFC 3339; null for a time that has not come.
 nlohmann::json to_json(Timestamp at);
-// Seconds since the epoch as Prometheus writes them in results: 1435781451.781, 1435781451.
-nlohmann::json unix_seconds(Timestamp at);
 double in_seconds(nanoseconds length);
 
 // A `time` parameter: RFC 3339 or seconds since the epoch, with a fraction or not.
 std::optional<Timestamp> parse_time(std::string_view text);
-// A duration as Prometheus takes it in a parameter: "5s" or seconds, "0.5".
+// A duration as Prometheus takes it in a parameter: "5s" or seconds, "0.5", which may be negative.
 std::optional<milliseconds> parse_length(std::string_view text);
 // `limit=N`, at most `most`; `fallback` when there is none.
 std::optional<std::size_t> parse_limit(const HttpRequest& request, std::size_t fallback, std::size_t most);

@@ -10,40 +10,12 @@
 #include "promql/promql.hpp"
 #include "rdmend/api.hpp"
 #include "rdmend/api_json.hpp"
+#include "rdmend/api_parameters.hpp"
 
 namespace rdmend::daemon {
 namespace {
 
 using nlohmann::json;
-
-json point(Timestamp at, double value) { return {unix_seconds(at), promql::format_value(value)}; }
-
-json result(const promql::Value& value, Timestamp at) {
-  if (const auto* number = std::get_if<double>(&value)) return point(at, *number);
-  if (const auto* text = std::get_if<std::string>(&value)) return {unix_seconds(at), *text};
-  auto out = json::array();
-  if (const auto* vector = std::get_if<promql::Vector>(&value))
-    for (const auto& element : *vector) out.push_back({{"metric", to_json(element.labels)}, {"value", point(at, element.value)}});
-  if (const auto* matrix = std::get_if<promql::Matrix>(&value))
-    for (const auto& series : *matrix) {
-      auto values = json::array();
-      for (const auto& sample : series.points) values.push_back(point(sample.at, sample.value));
-      out.push_back({{"metric", to_json(series.labels)}, {"values", std::move(values)}});
-    }
-  return out;
-}
-
-HttpResponse bad_parameter(std::string_view name, const std::string& what) {
-  return failure(400, "bad_data", fmt::format("invalid parameter \"{}\": {}", name, what));
-}
-
-std::string parse_errors(const std::vector<promql::ParseError>& errors) {
-  std::string out;
-  for (const auto& error : errors)
-    out += fmt::format("{}{}:{}: parse error: {}{}{}", out.empty() ? "" : "\n", error.at.line, error.at.column, error.what,
-                       error.hint.empty() ? "" : "; ", error.hint);
-  return out;
-}
 
 // An alert's value as Prometheus writes it there: "1e+00", and "NaN", "+Inf" as everywhere.
 std::string exponent_value(double value) {
@@ -119,35 +91,10 @@ void add_rule(json& groups, const rules::RuleStatus& rule, const Settings& setti
 
 }  // namespace
 
-void api_query(Core& core, const HttpRequest& request, const Answer& answer) {
-  const auto& query = core.settings->config.query;
-  promql::Limits limits{query.max_samples, query.timeout};
-  auto at = core.loop.now().wall;
-  if (const auto& text = request.parameter("time"); !text.empty()) {
-    const auto parsed = parse_time(text);
-    if (!parsed) return answer(bad_parameter("time", fmt::format("cannot parse \"{}\" to a valid timestamp", printable(text, 64))));
-    at = *parsed;
-  }
-  if (const auto& text = request.parameter("timeout"); !text.empty()) {
-    const auto parsed = parse_length(text);
-    if (!parsed) return answer(bad_parameter("timeout", fmt::format("cannot parse \"{}\" to a valid duration", printable(text, 64))));
-    limits.timeout = std::min(limits.timeout, *parsed);
-  }
-  const auto parsed = promql::parse(request.parameter("query"));
-  if (const auto* errors = std::get_if<1>(&parsed)) return answer(bad_parameter("query", parse_errors(*errors)));
-  const auto value = promql::evaluate(std::get<0>(parsed), core.store, at, limits);
-  if (!value) {
-    const bool late = value.error().message.find("timed out") != std::string::npos;
-    return answer(failure(late ? 503 : 422, late ? "timeout" : "execution", value.error().message));
-  }
-  const auto type = static_cast<promql::ValueType>(value->index());
-  answer(success({{"resultType", promql::value_type_name(type)}, {"result", result(*value, at)}}));
-}
-
 void api_rules(Core& core, const HttpRequest& request, const Answer& answer) {
   const auto& type = request.parameter("type");
   if (!type.empty() && type != "alert" && type != "record")
-    return answer(bad_parameter("type", fmt::format("not supported value \"{}\"", printable(type, 32))));
+    return answer(bad_data(parameter_error("type", fmt::format("not supported value \"{}\"", printable(type, 32)))));
   auto groups = json::array();
   for (const auto& rule : core.engine.status())
     if (type.empty() || (type == "alert") == rule.alerting) add_rule(groups, rule, *core.settings);

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,9 +42,10 @@ class ScratchDirectory {
 // A real program, its output in a file; killed with its test, were the test itself killed.
 class Child {
  public:
-  Child(std::vector<std::string> argv, const std::string& output) {
+  Child(std::vector<std::string> argv, const std::string& output, const std::function<void()>& before_exec = {}) {
     pid_ = fork();
     if (pid_ != 0) return;
+    if (before_exec) before_exec();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     dup2(out, STDOUT_FILENO);

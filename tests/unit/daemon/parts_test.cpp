@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rdmend/api_json.hpp"
+#include "rdmend/api_result.hpp"
 #include "rdmend/for_state.hpp"
 #include "rdmend/qp_table.hpp"
 #include "rdmend/urgent.hpp"
@@ -133,11 +134,26 @@ TEST_CASE("times of the API are read as Prometheus reads them") {
     INFO(bad);
     CHECK_FALSE(parse_time(bad));
   }
-  CHECK(unix_seconds(Timestamp{1435781451781ms}).dump() == "1435781451.781");
-  CHECK(unix_seconds(Timestamp{1435781451s}).dump() == "1435781451");
   CHECK(parse_length("0.5") == 500ms);
   CHECK(parse_length("1m") == 60s);
-  CHECK_FALSE(parse_length("-1"));
+  CHECK(parse_length("-1") == -1s);
+  for (const auto* bad : {"", "soon", "1e10", "-1e10", "nan", "-5s"}) CHECK_FALSE(parse_length(bad));
+  CHECK(parse_time("-292273086-05-16T16:47:06Z") < Timestamp{-3'000'000h});
+  CHECK(parse_time("292277025-08-18T07:12:54.999999999Z") > Timestamp{3'000'000h});
+}
+
+TEST_CASE("results are written as Prometheus writes them") {
+  CHECK(result_json(promql::Value{1.5}, Timestamp{1435781451781ms}) == R"({"resultType":"scalar","result":[1435781451.781,"1.5"]})");
+  CHECK(result_json(promql::Value{std::string("a\"b\xff")}, Timestamp{1435781451s}) == "{\"resultType\":\"string\",\"result\":[1435781451,\"a\\\"b\xef\xbf\xbd\"]}");
+  CHECK(result_json(promql::Value{promql::Vector{}}, Timestamp{}) == R"({"resultType":"vector","result":[]})");
+  const promql::Vector two{{Labels{{"a", "1"}, {"b", "2"}}, std::nan("")}, {Labels{}, 4}};
+  CHECK(result_json(promql::Value{two}, Timestamp{5ms}) ==
+        R"({"resultType":"vector","result":[{"metric":{"a":"1","b":"2"},"value":[0.005,"NaN"]},{"metric":{},"value":[0.005,"4"]}]})");
+  const promql::Matrix matrix{{Labels{{"a", "\n"}}, {{Timestamp{-1500ms}, 1}, {Timestamp{-5ms}, 2}}}};
+  CHECK(result_json(promql::Value{matrix}, Timestamp{}) ==
+        R"({"resultType":"matrix","result":[{"metric":{"a":"\n"},"values":[[-1.500,"1"],[-0.005,"2"]]}]})");
+  CHECK(success_text("[]").body == "{\"status\":\"success\",\"data\":[]}\n");
+  CHECK(success_text("[]", kTruncated).body == "{\"status\":\"success\",\"data\":[],\"warnings\":[\"results truncated due to limit\"]}\n");
 }
 
 TEST_CASE("answers are valid UTF-8 whatever a label holds") {
