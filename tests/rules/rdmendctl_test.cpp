@@ -8,7 +8,7 @@ using rdmend::test::Work;
 
 namespace {
 
-constexpr const char* kRules = R"(groups:
+constexpr const char* kFile = R"(groups:
 - name: g
   rules:
   - {record: y, expr: x * 2}
@@ -63,7 +63,7 @@ TEST_CASE("check config") {
 
 TEST_CASE("check rules, remedies too") {
   const Work work("check_rules");
-  work.file("good.yaml", kRules);
+  work.file("good.yaml", kFile);
   work.file("records.yaml", "groups: [{name: r, rules: [{record: x, expr: 'rate(rdma_rnr_naks_sent_total[1m])'}]}]\n");
   work.file("unknown.yaml", "groups:\n- name: g\n  rules:\n  - {alert: A, expr: 'increase(rdma_rnr_nak_sent_total[1m]) > 100 or ALERTS > 1'}\n  - {alert: B, expr: node_infiniband_symbol_error_counter_total > 0}\n");
   work.file("bad.yaml", "groups:\n- name: g\n  rules:\n  - alert: A\n    expr: |\n      sum(x)\n        > rat(y[5m])\n    remedy:\n    - advice: {about: timeout}\n");
@@ -88,7 +88,7 @@ TEST_CASE("check rules, remedies too") {
 
 TEST_CASE("export rules, to standard output and to a directory") {
   const Work work("export_rules");
-  work.file("rules.yaml", kRules);
+  work.file("rules.yaml", kFile);
   work.file("bad.yaml", "groups: [{name: g, rules: [{alert: A}]}]\n");
   auto result = work.ctl("export rules rules.yaml");
   CHECK(result.status == 0);
@@ -113,7 +113,7 @@ TEST_CASE("export rules, to standard output and to a directory") {
 
 TEST_CASE("test rules: remedy_test says what would have begun") {
   const Work work("remedy_test");
-  work.file("rules.yaml", kRules);
+  work.file("rules.yaml", kFile);
   const std::string head = "rule_files: [rules.yaml]\nevaluation_interval: 10s\ntests:\n- interval: 10s\n  input_series: [{series: 'x{a=\"1\"}', values: '0 0 4x20'}]\n  remedy_test:\n";
   work.file("good.yaml", head + R"(  - {eval_time: 10s, alertname: A, exp_remedies: []}
   - {eval_time: 20s, alertname: A, exp_remedies: [{kind: raise_min_rnr_timer, labels: {a: "1", severity: page}, params: {factor: 2}}]}

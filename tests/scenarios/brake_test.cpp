@@ -7,9 +7,6 @@ using namespace rdmend::test;
 
 namespace {
 
-const std::string kQp17 = "rxe2/1 qpn 17 (ib_send_bw, pid 812)";
-const std::string kRaise = "raise_min_rnr_timer";
-
 std::size_t raised(const Story& story) {
   return static_cast<std::size_t>(std::count_if(story.host.qps.begin(), story.host.qps.end(), [](const auto& item) { return item.second.timer == 4; }));
 }

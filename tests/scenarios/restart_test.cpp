@@ -9,8 +9,6 @@ using namespace rdmend::test;
 
 namespace {
 
-const std::string kRaise = "raise_min_rnr_timer";
-
 struct Restart : Story {
   Restart() {
     host.add(17, 1);

@@ -5,12 +5,6 @@
 using namespace rdmend;
 using namespace rdmend::test;
 
-namespace {
-
-const std::string kQp17 = "rxe2/1 qpn 17 (ib_send_bw, pid 812)";
-
-}  // namespace
-
 TEST_CASE("a storm is mended, the timer held while it lasts and given back after it") {
   Story story;
   story.host.add(17, 1);

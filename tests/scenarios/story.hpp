@@ -15,6 +15,9 @@
 
 namespace rdmend::test {
 
+inline const std::string kQp17 = "rxe2/1 qpn 17 (ib_send_bw, pid 812)";
+inline const std::string kRaise = "raise_min_rnr_timer";
+
 // A host on virtual time whose receiver may be too slow: its series go to a real store every second, its alerts to a real
 // executor with a real journal. What the executor decides is read back from the journal, as an operator would.
 struct Story {
