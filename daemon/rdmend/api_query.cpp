@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostSteps = 11'000;
 
-HttpResponse failed(const Error& error) {
+HttpResponse query_failed(const Error& error) {
   const bool late = error.message.find("timed out") != std::string::npos;
   return failure(late ? 503 : 422, late ? "timeout" : "execution", error.message);
 }
@@ -85,7 +85,7 @@ void api_query(Core& core, const HttpRequest& request, const Answer& answer) {
   const auto query = parsed_query(request);
   if (!query) return answer(bad_data(query.error()));
   auto value = promql::evaluate(*query, core.store, *at, *limits);
-  if (!value) return answer(failed(value.error()));
+  if (!value) return answer(query_failed(value.error()));
   bool more = false;
   if (auto* vector = std::get_if<promql::Vector>(&*value)) more = truncate(*vector, *limit);
   if (auto* matrix = std::get_if<promql::Matrix>(&*value)) more = truncate(*matrix, *limit);
@@ -105,7 +105,7 @@ void api_query_range(Core& core, const HttpRequest& request, const Answer& answe
     return answer(bad_data(parameter_error("query", fmt::format("invalid expression type \"{}\" for range query, must be Scalar or instant Vector",
                                                                 query->type() == promql::ValueType::matrix ? "range vector" : "string"))));
   auto matrix = promql::evaluate_range(*query, core.store, range->start, range->end, range->step, *limits);
-  if (!matrix) return answer(failed(matrix.error()));
+  if (!matrix) return answer(query_failed(matrix.error()));
   const bool more = truncate(*matrix, *limit);
   answer(success_text(result_json(promql::Value(std::move(*matrix)), range->end), more ? kTruncated : ""));
 }

@@ -79,7 +79,7 @@ Result<Found> search(const Core& core, const HttpRequest& request, bool named) {
   return find(core, *question);
 }
 
-HttpResponse failed(const Error& error) { return error.code == ETIME ? failure(503, "timeout", error.message) : bad_data(error); }
+HttpResponse search_failed(const Error& error) { return error.code == ETIME ? failure(503, "timeout", error.message) : bad_data(error); }
 
 HttpResponse word_list(const std::set<std::string_view>& words, std::size_t limit) {
   std::string out = "[";
@@ -99,7 +99,7 @@ void api_series(Core& core, const HttpRequest& request, const Answer& answer) {
   const auto limit = limit_parameter(request);
   if (!limit) return answer(bad_data(limit.error()));
   const auto found = search(core, request, true);
-  if (!found) return answer(failed(found.error()));
+  if (!found) return answer(search_failed(found.error()));
   std::vector<const Labels*> sorted(found->begin(), found->end());
   std::sort(sorted.begin(), sorted.end(), [](const Labels* a, const Labels* b) { return *a < *b; });
   const bool more = sorted.size() > *limit;
@@ -116,7 +116,7 @@ void api_labels(Core& core, const HttpRequest& request, const Answer& answer) {
   const auto limit = limit_parameter(request);
   if (!limit) return answer(bad_data(limit.error()));
   const auto found = search(core, request, false);
-  if (!found) return answer(failed(found.error()));
+  if (!found) return answer(search_failed(found.error()));
   std::set<std::string_view> names;
   for (const auto* labels : *found)
     for (const auto& [name, value] : *labels) names.insert(name);
@@ -131,7 +131,7 @@ void api_label_values(Core& core, const HttpRequest& request, const Answer& answ
   const auto limit = limit_parameter(request);
   if (!limit) return answer(bad_data(limit.error()));
   const auto found = search(core, request, false);
-  if (!found) return answer(failed(found.error()));
+  if (!found) return answer(search_failed(found.error()));
   std::set<std::string_view> values;
   for (const auto* labels : *found)
     if (const auto value = labels->get(name); !value.empty()) values.insert(value);

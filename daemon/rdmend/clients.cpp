@@ -76,6 +76,7 @@ Client* Clients::oldest(const std::string* source, bool only_readers, const Clie
 
 void Clients::drop(Client& client) {
   client.dropped = true;
+  ++dropped_;
   set_unsent(client, 0);
   shutdown(client.fd, SHUT_RDWR);
 }

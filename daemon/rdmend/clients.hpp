@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -31,6 +32,8 @@ class Clients {
   void count_for(Client& client, const std::string& source);
   [[nodiscard]] std::size_t size() const { return clients_.size(); }
   [[nodiscard]] std::size_t unsent() const { return unsent_; }
+  // How many were dropped, for whatever reason.
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
   void set_unsent(Client& client, std::size_t bytes);
   // Shuts the connection of the one to drop; false when there is none: who waits for us cannot be dropped.
@@ -48,6 +51,7 @@ class Clients {
   std::map<Client*, std::unique_ptr<Client>> clients_;
   std::map<std::string, std::size_t> per_source_;
   std::size_t unsent_ = 0;
+  std::uint64_t dropped_ = 0;
 };
 
 // Whom the other end of a socket counts for.

@@ -8,6 +8,7 @@
 #include "journal/journal.hpp"
 #include "rdmend/event_ring.hpp"
 #include "rdmend/loop.hpp"
+#include "rdmend/servers.hpp"
 #include "rdmend/settings.hpp"
 #include "remedies/executor.hpp"
 #include "rules/engine.hpp"
@@ -34,6 +35,7 @@ struct Core {
   remedies::Hand& hand;
   sources::Host& host;
   const EventRing& events;
+  const Servers& servers;
   std::shared_ptr<const Settings>& settings;
   const bool& ready;
   const Now& started;

@@ -73,7 +73,7 @@ Daemon::State::State(Loop& l, Settings s, const DaemonOptions& options)
       host(loop, source_options(settings->config),
            {[this](const Batch& batch) { on_batch(batch); }, [this](Event event) { on_event(std::move(event)); },
             [this](QpDump dump) { on_qps(std::move(dump)); }}),
-      core{loop, store, engine, notifier, journal, executor, hand, host, events, settings, ready, started, last_reload, last_good_reload,
+      core{loop, store, engine, notifier, journal, executor, hand, host, events, servers, settings, ready, started, last_reload, last_good_reload,
            [this] { return reload(); }},
       servers(loop, [this](const HttpRequest& request, const Answer& answer) { serve(core, request, answer); }, options.sockets) {
   client.on_sent([this](nanoseconds since) {

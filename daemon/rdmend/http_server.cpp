@@ -313,6 +313,7 @@ HttpServer::~HttpServer() {
 
 std::shared_ptr<const Listener> HttpServer::listener() const { return state_->listener; }
 std::size_t HttpServer::connections() const { return state_->clients.size(); }
+std::uint64_t HttpServer::dropped() const { return state_->clients.dropped(); }
 
 const std::string& HttpRequest::parameter(std::string_view name) const {
   static const std::string kNone;

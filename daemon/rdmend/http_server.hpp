@@ -66,6 +66,8 @@ class HttpServer {
 
   [[nodiscard]] std::shared_ptr<const Listener> listener() const;
   [[nodiscard]] std::size_t connections() const;
+  // Connections that were ended by us: to make room, or because they were too slow.
+  [[nodiscard]] std::uint64_t dropped() const;
 
  private:
   struct State;

@@ -41,6 +41,13 @@ void about_the_process(const Core& core, const Writer& write) {
   write("rdmend_loop_longest_seconds", in_seconds(loop.longest));
 }
 
+void about_clients(const Core& core, const Writer& write) {
+  for (const auto& server : core.servers.status()) {
+    write("rdmend_http_connections", static_cast<double>(server.connections), {{"address", server.address}});
+    write("rdmend_http_dropped_total", static_cast<double>(server.dropped), {{"address", server.address}});
+  }
+}
+
 void about_the_store(const Core& core, const Writer& write) {
   const auto stats = core.store.stats();
   write("rdmend_store_series", static_cast<double>(stats.series));
@@ -98,6 +105,7 @@ Batch self_metrics(const Core& core, std::optional<nanoseconds> event_to_notific
   out.at = core.loop.now().wall;
   const Writer write{out};
   about_the_process(core, write);
+  about_clients(core, write);
   about_the_store(core, write);
   about_rules(core, write);
   about_remedies(core, write);

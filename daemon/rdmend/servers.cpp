@@ -69,6 +69,13 @@ void Servers::tell_unused() const {
   }
 }
 
+std::vector<Servers::Status> Servers::status() const {
+  std::vector<Status> out;
+  if (control_) out.push_back({"control", control_->connections(), control_->dropped()});
+  for (const auto& [text, one] : open_) out.push_back({text, one.server->connections(), one.server->dropped()});
+  return out;
+}
+
 void Servers::close_all() {
   open_.clear();
   control_.reset();

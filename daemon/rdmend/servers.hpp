@@ -24,6 +24,13 @@ class Servers {
   void tell_unused() const;
   void close_all();
 
+  struct Status {
+    std::string address;  // as `listen` has it; "control" for the control socket
+    std::size_t connections = 0;
+    std::uint64_t dropped = 0;  // since it is listened on with this tls and basic_auth
+  };
+  [[nodiscard]] std::vector<Status> status() const;
+
  private:
   struct One {
     config::Listen how;

@@ -15,7 +15,6 @@ namespace rdmend::config {
 namespace {
 
 constexpr std::string_view kAddressHint = "write it like [::]:9879, 127.0.0.1:9879 or unix:/run/rdmend/http.sock";
-constexpr std::size_t kMostPem = 1U << 20U;
 
 bool is_address(int family, const std::string& text) {
   in6_addr room{};
@@ -49,23 +48,6 @@ bool read_address(yaml::Reader& reader, const yaml::Node& node, Listen& out) {
   const auto fault = address_fault(*text, out);
   if (fault) reader.error(node.at, fmt::format("listen: '{}': {}", printable(*text, 120), *fault), std::string(kAddressHint));
   return !fault;
-}
-
-using PemFault = std::optional<std::string> (*)(const std::string& pem);
-
-// The text of the PEM file that an entry names; "" after a fault.
-std::string read_pem(yaml::Reader& reader, const yaml::Entry& entry, std::string_view name, PemFault fault_of) {
-  const auto path = read_absolute_path(reader, entry.value, name);
-  if (!path) return {};
-  auto pem = read_small_file(*path, kMostPem);
-  if (!pem) {
-    reader.error(entry.value.at, fmt::format("{}: {}", name, pem.error().message));
-    return {};
-  }
-  const auto fault = fault_of(*pem);
-  if (!fault) return std::move(*pem);
-  reader.error(entry.value.at, fmt::format("{}: {}: {}", name, *path, *fault), "a PEM file is expected");
-  return {};
 }
 
 ServerTls read_server_tls(yaml::Reader& reader, const yaml::Entry& entry) {

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "config/files.hpp"
+#include "config/tls_files.hpp"
 
 namespace rdmend::config {
 namespace {
@@ -36,17 +37,27 @@ void read_basic_auth(yaml::Reader& reader, const yaml::Entry& entry, Alertmanage
 }
 
 void read_tls(yaml::Reader& reader, const yaml::Entry& entry, Alertmanager& out) {
-  const auto path_into = [&](std::string& field, std::string_view name) {
-    return [&reader, &field, name](const yaml::Entry& e) { field = read_absolute_path(reader, e.value, name).value_or(""); };
+  std::string cert, key;
+  Position key_at;
+  // libcurl opens the files itself; here they are looked at, so that what is wrong with them is told in time.
+  const auto checked = [&](std::string& file, std::string& pem, const yaml::Entry& e, std::string_view name, PemFault fault_of) {
+    pem = read_pem(reader, e, name, fault_of);
+    file = e.value.text;
   };
+  std::string ca;
   reader.map(entry.value, "tls",
-             {{"ca_file", path_into(out.ca_file, "tls.ca_file")},
-              {"cert_file", path_into(out.cert_file, "tls.cert_file")},
-              {"key_file", path_into(out.key_file, "tls.key_file")},
+             {{"ca_file", [&](const yaml::Entry& e) { checked(out.ca_file, ca, e, "tls.ca_file", certificate_fault); }},
+              {"cert_file", [&](const yaml::Entry& e) { checked(out.cert_file, cert, e, "tls.cert_file", certificate_fault); }},
+              {"key_file", [&](const yaml::Entry& e) {
+                 key_at = e.value.at;
+                 checked(out.key_file, key, e, "tls.key_file", private_key_fault);
+               }},
               {"insecure_skip_verify", [&](const yaml::Entry& e) {
                  out.insecure_skip_verify = reader.boolean(e.value, "tls.insecure_skip_verify").value_or(false);
                }}});
   if (out.cert_file.empty() != out.key_file.empty()) reader.error(entry.at, "tls: cert_file and key_file go together");
+  if (cert.empty() || key.empty()) return;
+  if (const auto fault = pair_fault(cert, key)) reader.error(key_at, "tls.key_file: " + *fault);
 }
 
 }  // namespace
@@ -125,6 +136,20 @@ Labels read_labels(yaml::Reader& reader, const yaml::Node& node, std::string_vie
     if (const auto value = reader.text(entry.value, fmt::format("{}.{}", name, entry.key))) defaults.set(entry.key, *value);
   });
   return defaults;
+}
+
+std::string read_pem(yaml::Reader& reader, const yaml::Entry& entry, std::string_view name, PemFault fault_of) {
+  const auto path = read_absolute_path(reader, entry.value, name);
+  if (!path) return {};
+  auto pem = read_small_file(*path, 1U << 20U);
+  if (!pem) {
+    reader.error(entry.value.at, fmt::format("{}: {}", name, pem.error().message));
+    return {};
+  }
+  const auto fault = fault_of(*pem);
+  if (!fault) return std::move(*pem);
+  reader.error(entry.value.at, fmt::format("{}: {}: {}", name, *path, *fault), "a PEM file is expected");
+  return {};
 }
 
 std::optional<Alertmanager> read_alertmanager(yaml::Reader& reader, const yaml::Node& node) {

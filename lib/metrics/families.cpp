@@ -24,6 +24,8 @@ FamilySection ourselves() {
               {"rdmend_loop_wakeups_total", counter, "", "Times that the event loop woke up."},
               {"rdmend_loop_busy_seconds_total", counter, "", "Time that the event loop spent working."},
               {"rdmend_loop_longest_seconds", gauge, "", "The longest that one wake-up of the event loop has worked since the start."},
+              {"rdmend_http_connections", gauge, "address", "Connections to an address of listen, or to the control socket."},
+              {"rdmend_http_dropped_total", counter, "address", "Connections that rdmend ended: the oldest of whoever has the most makes room when there are too many, and who is too slow is cut off."},
               {"rdmend_store_series", gauge, "", "Series held in memory for the rules."},
               {"rdmend_store_points", gauge, "", "Samples held in memory for the rules."},
               {"rdmend_store_bytes", gauge, "", "Memory that series and samples take."},

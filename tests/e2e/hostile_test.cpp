@@ -77,6 +77,11 @@ TEST_CASE("ten thousand connections that never finish their requests") {
   CHECK(t.descriptors() < 256 + 128);
   CHECK(t.megabytes() < memory + 64);
   CHECK(crowd.back().send("x") == 1);
+  CHECK(eventually([&] {
+    const auto page = t.get("/metrics");
+    const auto at = page.find("rdmend_http_dropped_total{address=\"127.0.0.1:" + std::to_string(t.port) + "\"} ");
+    return at != std::string::npos && std::stod(page.substr(page.find("} ", at) + 2)) >= 10'000 - 256;
+  }));
 }
 
 TEST_CASE("a crowd on the control socket does not keep its user out") {

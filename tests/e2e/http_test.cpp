@@ -204,6 +204,19 @@ TEST_CASE("sockets that were passed are served where listen has their addresses,
   for (const int fd : fds) close(fd);
 }
 
+TEST_CASE("systemd finds nothing wrong with the socket's unit") {
+  const ScratchDirectory units("units");
+  fs::copy_file(RDMEND_SOURCE_DIR "/systemd/rdmend.socket", units / "rdmend.socket");
+  // The service is the installed one but for the program, which is not installed here.
+  auto service = slurp(RDMEND_BINARY_DIR "/systemd/rdmend.service");
+  const auto program = service.find("ExecStart=") + 10;
+  service.replace(program, service.find(' ', program) - program, kRdmend);
+  write_file(units / "rdmend.service", service);
+  const auto verified = run_command("systemd-analyze --man=no verify " + (units / "rdmend.socket") + " 2>&1");
+  CHECK(verified.output.empty());
+  CHECK(verified.status == 0);
+}
+
 TEST_CASE("HTTPS with client certificates and a password; a reload takes new files up") {
   DaemonBench b;
   const Certificates files;

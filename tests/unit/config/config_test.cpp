@@ -50,7 +50,7 @@ paths: {sysfs: /tmp/sys, proc: /tmp/proc}
 rule_files: [rules/*.yaml, /abs/*.yaml]
 alertmanagers:
 - {url: "http://alertmanager:9093/", timeout: 2s, basic_auth: {username: u, password: p}}
-- {url: "https://[fd00::1]:9093/prefix", tls: {ca_file: /ca, cert_file: /c, key_file: /k, insecure_skip_verify: true}}
+- {url: "https://[fd00::1]:9093/prefix", tls: {insecure_skip_verify: true}}
 external_labels: {cluster: blue}
 external_url: http://host-17:9879
 notifications: {resend: 30s, queue: 5}
@@ -82,7 +82,6 @@ log_level: debug
   CHECK(c.alertmanagers[0].timeout == milliseconds{2000});
   CHECK(c.alertmanagers[0].basic_auth->password == "p");
   CHECK(c.alertmanagers[1].insecure_skip_verify);
-  CHECK(c.alertmanagers[1].key_file == "/k");
   CHECK(c.external_labels == Labels{{"cluster", "blue"}, {"instance", "host-17"}});
   CHECK(c.external_url == "http://host-17:9879");
   CHECK(c.notifications.queue == 5);
@@ -144,6 +143,7 @@ rdmend.yaml:11:9: error: alertmanagers.url: 'http://u:p@h' is not a URL of a ser
 rdmend.yaml:11:51: error: both password and password_file are given; give one of them
 rdmend.yaml:11:66: error: basic_auth.password_file: /nowhere/at/all: No such file or directory
 rdmend.yaml:11:25: error: basic_auth: username is missing
+rdmend.yaml:11:101: error: tls.cert_file: /c: No such file or directory
 rdmend.yaml:11:84: error: tls: cert_file and key_file go together
 rdmend.yaml:12:19: error: external_labels: '0x' is not a label name; letters, digits and '_', not beginning with a digit
 rdmend.yaml:12:30: error: external_labels.ok: expected a single value, found a list

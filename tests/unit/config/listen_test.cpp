@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `listen` entries that are maps: tls and basic_auth, their files, and every fault of them.
+// `listen` entries that are maps: tls and basic_auth, their files, and every fault of them; the files of alertmanagers.
 #include <catch2/catch.hpp>
 
 #include "config/config.hpp"
@@ -76,4 +76,22 @@ TEST_CASE("every fault of an entry is told where it is") {
         "rdmend.yaml:1:30: warning: listen: '[::]:1': the password goes over the network in clear text; give tls as well\n");
   CHECK(listen_faults("listen: [{address: \"[::1]:1\", basic_auth: {username: u, password_file: " + f("password") + "}}]\n").empty());
   CHECK(listen_faults("listen: [\"[::]:1\", {address: \"[::]:1\"}]\n") == "rdmend.yaml:1:20: error: listen: '[::]:1' is given twice\n");
+}
+
+TEST_CASE("the certificates for an Alertmanager are looked at as well") {
+  const Certificates files;
+  files.write("text", "no PEM\n");
+  const auto entry = [&](const std::string& ca, const std::string& cert, const std::string& key) {
+    return "alertmanagers:\n- url: https://a:1\n  tls:\n    ca_file: " + files.file(ca) + "\n    cert_file: " + files.file(cert) + "\n    key_file: " + files.file(key) + "\n";
+  };
+  Diagnostics diagnostics;
+  const auto config = config::parse("rdmend.yaml", entry("ca.pem", "client.pem", "client.key"), "host-17", diagnostics);
+  CHECK(diagnostics.text().empty());
+  CHECK(config.alertmanagers.at(0).ca_file == files.file("ca.pem"));
+  CHECK(config.alertmanagers.at(0).cert_file == files.file("client.pem"));
+  CHECK(config.alertmanagers.at(0).key_file == files.file("client.key"));
+  CHECK(listen_faults(entry("text", "nowhere", "server.key")) ==
+        "rdmend.yaml:4:14: error: tls.ca_file: " + files.file("text") + ": there is no certificate in it; a PEM file is expected\n" +
+            "rdmend.yaml:5:16: error: tls.cert_file: " + files.file("nowhere") + ": No such file or directory\n");
+  CHECK(listen_faults(entry("ca.pem", "client.pem", "server.key")) == "rdmend.yaml:6:15: error: tls.key_file: it is not the key of the certificate\n");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLS, client certificates, passwords and compression, asked for by the real curl.
 #include "http_bench.hpp"
+#include "rdmend/http_client.hpp"
 #include "rdmend/servers.hpp"
 #include "support/certificates.hpp"
 #include "support/child.hpp"
@@ -83,6 +84,48 @@ TEST_CASE("with basic_auth a client must give name and password") {
     CHECK(s.last.path.empty());
   }
   CHECK(s.ask("--cacert ca.pem -d a=b") == refused);
+}
+
+TEST_CASE("a crowd that begins a handshake and goes no further keeps nobody out") {
+  Served s(with(tls("server", false)));
+  std::vector<test::RawClient> crowd;
+  for (int i = 0; i < 600; ++i) {
+    crowd.push_back(test::RawClient::tcp(s.port));
+    if (i % 2 == 0) crowd.back().send({"\x16\x03\x01\x02\x00\x01\x00", 7});  // the begin of a ClientHello
+    s.until([] { return false; }, milliseconds{0});
+  }
+  CHECK(s.ask("--cacert ca.pem") == "200 0\nhello /x\n");
+  CHECK(s.server->connections() <= HttpServer::Limits{}.connections);
+  CHECK(s.server->dropped() >= 600 - HttpServer::Limits{}.connections);
+}
+
+TEST_CASE("what is sent to Alertmanagers goes over TLS with a certificate and a password, where it is configured so") {
+  Served s(with(tls("server", true), config::BasicAuth{"rdmend", "secret"}));
+  HttpClient client(s.loop);
+  config::Alertmanager to;
+  to.ca_file = files().file("ca.pem");
+  to.cert_file = files().file("client.pem");
+  to.key_file = files().file("client.key");
+  to.basic_auth = config::BasicAuth{"rdmend", "secret"};
+  const auto post = [&] {
+    std::optional<long> status;
+    std::string error;
+    client.post(to, "https://127.0.0.1:" + std::to_string(s.port) + "/alerts", "[]", [&](long code, std::string words) {
+      status = code;
+      error = std::move(words);
+    });
+    REQUIRE(s.until([&] { return status.has_value(); }));
+    return std::to_string(*status) + " " + error;
+  };
+  CHECK(post() == "200 ");
+  CHECK(s.last.path == "/alerts");
+  to.basic_auth->password = "wrong";
+  CHECK(post() == "401 HTTP status 401: a user name and password are needed");
+  to.ca_file = files().file("stranger.pem");
+  CHECK(post().starts_with("0 "));
+  to.insecure_skip_verify = true;
+  to.basic_auth->password = "secret";
+  CHECK(post() == "200 ");
 }
 
 TEST_CASE("who takes gzip gets gzip") {
