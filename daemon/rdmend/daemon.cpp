@@ -9,6 +9,7 @@
 #include "rdmend/daemon_state.hpp"
 #include "rdmend/for_state.hpp"
 #include "rdmend/self_metrics.hpp"
+#include "sources/netdev_calls.hpp"
 
 namespace rdmend::daemon {
 namespace {
@@ -52,6 +53,7 @@ sources::Options source_options(const config::Config& config) {
   out.qp_interval = config.sampling.qp_interval;
   out.qp_cap = config.sampling.qp_cap;
   out.deadline = config.sampling.deadline;
+  if (out.live) out.netdev = sources::kernel_netdev_calls;
   return out;
 }
 

@@ -56,6 +56,7 @@ FamilySection honesty() {
               {"rdma_device_stale", gauge, "device", "1 while the device's counters cannot be read within the deadline; its other series have ended."},
               {"rdma_counters_saturated", gauge, "device, port, name", "1 while a counter stands at the largest value of its width and can count no further."},
               {"rdma_counters_resets_total", counter, "device, port", "Falls of a counter that were resets, not wraps: a driver reload, or another tool that cleared it."},
+              {"rdma_raw_series_dropped", gauge, "device, port", "Raw counters that are read and not told, because of raw_counters or because there are too many."},
               {"rdma_read_errors_total", counter, "device, port, name, errno", "Readings of a counter or attribute that failed."},
           }};
 }
@@ -64,7 +65,7 @@ FamilySection ports() {
   return {"Ports",
           {
               {"rdma_device_info", gauge, "device, pci, driver, fw, node_guid, board_id, hca_type", "Always 1; what the device is."},
-              {"rdma_port_info", gauge, "device, port, link_layer, netdev, pci, driver, fw, node_guid", "Always 1; what the port is."},
+              {"rdma_port_info", gauge, "device, port, link_layer, netdev, pci, function, driver, fw, node_guid", "Always 1; what the port is. function is pf or vf of a PCI device."},
               {"rdma_port_state", gauge, "device, port", "Logical state of the port: 1 down, 2 init, 3 armed, 4 active."},
               {"rdma_port_physical_state", gauge, "device, port", "Physical state of the port: 1 sleep, 2 polling, 3 disabled, 4 training, 5 link up, 6 error recovery, 7 test."},
               {"rdma_port_rate_bytes_per_second", gauge, "device, port", "Signalling rate of the port."},
@@ -77,6 +78,8 @@ FamilySection ports() {
               {"rdma_link_downed_total", counter, "device, port", "Times that the link went down."},
               {"rdma_link_error_recoveries_total", counter, "device, port", "Times that the link recovered from an error by retraining."},
               {"rdma_symbol_errors_total", counter, "device, port", "Symbol errors on the lanes of the link."},
+              {"rdma_pcs_symbol_errors_total", counter, "device, port", "Symbol errors that the link's coding layer saw and forward error correction did not mend."},
+              {"rdma_corrected_errors_total", counter, "device, port", "Bits that forward error correction mended."},
               {"rdma_receive_errors_total", counter, "device, port", "Packets received with an error of the link."},
               {"rdma_receive_remote_physical_errors_total", counter, "device, port", "Packets received that were marked bad on their way."},
               {"rdma_receive_switch_relay_errors_total", counter, "device, port", "Packets received that could not be forwarded."},
@@ -120,6 +123,8 @@ FamilySection congestion() {
               {"rdma_cnp_handled_total", counter, "device, port", "Congestion notification packets received and acted on by slowing down."},
               {"rdma_cnp_ignored_total", counter, "device, port", "Congestion notification packets received and ignored."},
               {"rdma_ecn_marked_received_total", counter, "device, port", "Packets received that a switch had marked for congestion."},
+              {"rdma_pause_frames_received_total", counter, "device, port", "Pause frames for the whole link received: the network held this host back."},
+              {"rdma_pause_storms_total", counter, "device, port", "Times that this host paused the network for so long that the device put an end to it."},
               {"rdma_pfc_pause_frames_sent_total", counter, "device, port, priority", "Priority pause frames sent: this host could not take more."},
               {"rdma_pfc_pause_frames_received_total", counter, "device, port, priority", "Priority pause frames received: the network held this host back."},
               {"rdma_pfc_pause_seconds_sent_total", counter, "device, port, priority", "Time for which this host paused the network."},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/counter_tracker.hpp"
 
+#include <algorithm>
+
 namespace rdmend::sources {
 namespace {
 
@@ -10,6 +12,7 @@ Source width_source(CounterSet set) {
     case CounterSet::pma: return Source::counters;
     case CounterSet::ethtool: return Source::ethtool;
     case CounterSet::netdev: return Source::netdev;
+    case CounterSet::dcb: return Source::dcb;
   }
   return Source::hw_counters;
 }
@@ -30,15 +33,23 @@ Step counter_step(const Width& width, std::uint64_t before, std::uint64_t now) {
 std::vector<std::string> CounterTracker::ingest(CounterSet set, const CounterReading& reading) {
   std::vector<std::string> resets;
   if (reading.skipped) return resets;
-  auto& counters = sets_[static_cast<std::size_t>(set)];
+  const auto index = static_cast<std::size_t>(set);
+  auto& counters = sets_[index];
+  overflow_[index] = 0;
+  const bool from_zero = from_zero_[index];
+  if (!reading.values.empty()) from_zero_[index] = false;
   for (auto& [name, counter] : counters) counter.present = counter.failed = false;
   for (const auto& [name, value] : reading.values) {
     const auto known = counters.find(name);
     if (known == counters.end()) {
-      if (counters.size() >= kMost) continue;
+      if (counters.size() >= kMost) {
+        ++overflow_[index];
+        continue;
+      }
       Counter counter{.width = counter_width(driver_, width_source(set), name), .gauge = is_gauge(driver_, name)};
       counter.present = true;
-      counter.raw = counter.total = value;
+      counter.raw = value;
+      counter.total = from_zero && !counter.gauge ? 0 : value;
       counters.emplace(name, counter);
       continue;
     }
@@ -59,6 +70,13 @@ std::vector<std::string> CounterTracker::ingest(CounterSet set, const CounterRea
   for (const auto& fault : reading.faults)
     if (const auto known = counters.find(fault.name); known != counters.end()) known->second.failed = true;
   return resets;
+}
+
+void CounterTracker::begin_at_zero() {
+  std::fill(std::begin(from_zero_), std::end(from_zero_), true);
+  for (auto& set : sets_)
+    for (auto& [name, counter] : set)
+      if (!counter.gauge) counter.total = counter.lost = 0;
 }
 
 const Counter* CounterTracker::find(CounterSet set, const std::string& name) const {

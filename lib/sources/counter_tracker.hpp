@@ -23,7 +23,8 @@ struct Counter {
 };
 
 // Where a set of counters comes from: hw counters have one history, whether netlink or sysfs brought them.
-enum class CounterSet { hardware, pma, ethtool, netdev };
+enum class CounterSet { hardware, pma, ethtool, netdev, dcb };
+inline constexpr std::size_t kCounterSets = 5;
 
 // The counters of one port, or of one device.
 class CounterTracker {
@@ -31,6 +32,10 @@ class CounterTracker {
   void set_driver(Driver driver) { driver_ = driver; }
   // Takes in a reading of `set`; returns the names of the counters that were reset since the last.
   std::vector<std::string> ingest(CounterSet set, const CounterReading& reading);
+  // Another device had these names before: what each set brings first counts as 0, or it would look like growth.
+  void begin_at_zero();
+  // Counters of the last reading beyond kMost.
+  [[nodiscard]] std::size_t overflow(CounterSet set) const { return overflow_[static_cast<std::size_t>(set)]; }
   [[nodiscard]] const Counter* find(CounterSet set, const std::string& name) const;
   [[nodiscard]] const std::map<std::string, Counter>& of(CounterSet set) const { return sets_[static_cast<std::size_t>(set)]; }
 
@@ -38,7 +43,9 @@ class CounterTracker {
 
  private:
   Driver driver_ = Driver::unknown;
-  std::map<std::string, Counter> sets_[4];
+  std::map<std::string, Counter> sets_[kCounterSets];
+  std::size_t overflow_[kCounterSets] = {};
+  bool from_zero_[kCounterSets] = {};
 };
 
 // The step from `before` to `now` of a counter of that width: a wrap only if the counter wraps, stood above 2^31 and has

@@ -25,11 +25,12 @@ std::string some_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Device::Device(Reactor& reactor, const Options& options, const Sinks& sinks, FoundDevice found)
+Device::Device(Reactor& reactor, const Options& options, const Sinks& sinks, Memory& memory, FoundDevice found)
     : reactor_(reactor),
       options_(options),
       sinks_(sinks),
       found_(std::move(found)),
+      memory_(memory),
       series_(found_.name),
       reader_(std::make_shared<DeviceReader>(options.sysfs, found_, options.live)),
       worker_(reactor, "read " + found_.name),
@@ -39,6 +40,11 @@ Device::Device(Reactor& reactor, const Options& options, const Sinks& sinks, Fou
     qp_reader_ = std::make_shared<QpReader>(*found_.index, found_.name, options.proc, options.qp_cap);
     qp_worker_ = std::make_unique<Worker>(reactor, "qps " + found_.name);
   }
+  if (options.netdev) {
+    netdev_reader_ = std::make_shared<NetdevReader>(options.netdev());
+    netdev_worker_ = std::make_unique<Worker>(reactor, "net " + found_.name);
+  }
+  series_.choose_raw(options.raw);
   if (options.live) events_.start();
   tick();
 }
@@ -67,6 +73,7 @@ void Device::tell(std::string port, std::string kind, std::string detail) {
 
 void Device::tick() {
   read_now();
+  if (netdev_worker_ && !reading_netdevs_ && !netdevs_.empty() && reactor_.now().mono >= next_netdevs_) read_netdevs_now();
   if (const auto* counts = events_.counts()) emit("events/" + found_.name, counts->samples());
   if (stale_) emit_device();
   if (qp_worker_ && !dumping_ && reactor_.now().mono >= next_dump_) dump_now();
@@ -96,13 +103,15 @@ void Device::on_late() {
 
 void Device::become_stale() {
   stale_ = true;
-  // Events and queue pairs come another way and go on.
+  // What comes another way goes on: events, queue pairs, network devices.
   for (const auto& scope : std::set(scopes_))
-    if (!scope.starts_with("events/") && !scope.starts_with("qps/") && !scope.starts_with("device/")) end_scope(scope);
+    for (const auto* own : {"port/", "hw_counters/", "counters/", "netdev/"})
+      if (scope.starts_with(own)) end_scope(scope);
 }
 
 void Device::on_reading(DeviceReading reading) {
   reading_ = false;
+  if (ended_) return;
   // A late answer is taken in, but the device is well only once it answers in time: one that always takes too long stays stale.
   if (deadline_) stale_ = false;
   deadline_.reset();
@@ -110,11 +119,59 @@ void Device::on_reading(DeviceReading reading) {
     complain("device has no directory in sysfs that can be opened: is sysfs mounted here (paths.sysfs)?");
     become_stale();
   }
-  auto made = series_.take(reading);
+  if (reading.identity) meet(*reading.identity);
+  tell_made(series_.take(reading));
+  if (!reading.ports.empty()) {
+    netdevs_.clear();
+    for (const auto& port : reading.ports)
+      if (!port.netdev.empty()) netdevs_.push_back({port.port, port.netdev});
+  }
+  emit_device();
+}
+
+void Device::tell_made(DeviceSeries::Made made) {
   for (auto& scope : made.scopes) emit(scope.name, std::move(scope.samples));
   for (const auto& scope : made.gone) end_scope(scope);
   for (const auto& reset : made.resets) tell(reset.port, "counter_reset", some_of(reset.counters));
-  emit_device();
+}
+
+// Nothing can be told of a device before it is known which one it is.
+void Device::meet(const Identity& identity) {
+  const auto key = identity.key();
+  if (key.empty() || key == key_) return;
+  if (!key_.empty()) {
+    // In a tree without a kernel: another device stands where the last one stood.
+    become_stale();
+    stale_ = false;
+    memory_.leave(key_, std::move(series_));
+    tell("", "device_replaced", "another node GUID or PCI address");
+  }
+  key_ = key;
+  series_ = memory_.begin(found_.name, key_);
+  series_.choose_raw(options_.raw);
+}
+
+void Device::read_netdevs_now() {
+  next_netdevs_ = reactor_.now().mono + options_.counters_interval;
+  reading_netdevs_ = netdev_worker_->submit([this, reader = netdev_reader_, ports = netdevs_, now = reactor_.now().mono]() -> std::function<void()> {
+    auto readings = std::make_shared<std::vector<NetdevReading>>(reader->read(ports, now));
+    return [this, readings] { on_netdevs(*readings); };
+  });
+  if (reading_netdevs_) netdev_deadline_ = reactor_.after(options_.deadline, [this] { on_netdevs_late(); });
+}
+
+void Device::on_netdevs(const std::vector<NetdevReading>& readings) {
+  reading_netdevs_ = false;
+  netdev_deadline_.reset();
+  if (ended_) return;
+  tell_made(series_.take(readings));
+}
+
+void Device::on_netdevs_late() {
+  series_.count_error("", "ethtool", ETIMEDOUT);
+  for (const auto& scope : std::set(scopes_))
+    if (scope.starts_with("ethtool/") || scope.starts_with("dcb/")) end_scope(scope);
+  complain("the network device does not answer within the deadline: the series of ethtool and DCB end");
 }
 
 void Device::on_events(const std::vector<verbs::AsyncEvent>& events) {
@@ -137,6 +194,7 @@ void Device::read_port_now(const std::string& port) {
     auto reading = std::make_shared<DeviceReading>(reader->read(plan));
     return [this, reading] {
       --urgent_reads_;
+      if (ended_) return;
       for (const auto& read : reading->ports) {
         auto scope = series_.attributes(read);
         emit(scope.name, std::move(scope.samples), true);
@@ -169,7 +227,7 @@ void Device::on_dump_late() {
 void Device::on_dump(QpReading reading) {
   dumping_ = false;
   dump_deadline_.reset();
-  if (reading.error != 0) series_.count_error("", "qps", reading.error);
+  if (!ended_ && reading.error != 0) series_.count_error("", "qps", reading.error);
   if (ended_ || reading.error == ENODEV) return;  // on its way out: the uevent says the rest
   const auto now = reactor_.now().wall;
   emit("qps/" + found_.name, qp_series_.step(reading, now, options_.qp_interval));
@@ -179,6 +237,8 @@ void Device::on_dump(QpReading reading) {
 
 void Device::reconfigure(const Options& options) {
   options_ = options;
+  series_.choose_raw(options.raw);
+  next_netdevs_ = std::min(next_netdevs_, reactor_.now().mono + options.counters_interval);
   const auto now = reactor_.now().mono;
   next_counters_ = std::min(next_counters_, now + options.counters_interval);
   next_dump_ = std::min(next_dump_, now + options.qp_interval);
@@ -187,7 +247,9 @@ void Device::reconfigure(const Options& options) {
 void Device::end(std::function<void()> closed) {
   for (const auto& scope : std::set(scopes_)) end_scope(scope);
   ended_ = true;
+  if (!key_.empty()) memory_.leave(key_, std::move(series_));
   deadline_.reset();
+  netdev_deadline_.reset();
   dump_deadline_.reset();
   events_.end(std::move(closed));
 }

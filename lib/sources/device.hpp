@@ -12,16 +12,19 @@
 #include "sources/device_reader.hpp"
 #include "sources/device_series.hpp"
 #include "sources/host.hpp"
+#include "sources/memory.hpp"
+#include "sources/netdev_reader.hpp"
 #include "sources/qp_states.hpp"
 #include "sources/verbs_events.hpp"
 
 namespace rdmend::sources {
 
 // One RDMA device, on the loop: when it is read, by which worker, and what becomes of it when the answer is late.
-// Two workers read, so that a dump of 10,000 QPs does not hold up the counters.
+// Three workers read, so that neither a dump of 10,000 QPs nor a network configuration that somebody holds locked holds up the
+// counters.
 class Device {
  public:
-  Device(Reactor& reactor, const Options& options, const Sinks& sinks, FoundDevice found);
+  Device(Reactor& reactor, const Options& options, const Sinks& sinks, Memory& memory, FoundDevice found);
 
   // Once an interval: reads what is due, and tells the events' counts.
   void tick();
@@ -46,6 +49,11 @@ class Device {
   void on_reading(DeviceReading reading);
   void on_late();
   void become_stale();
+  void meet(const Identity& identity);
+  void tell_made(DeviceSeries::Made made);
+  void read_netdevs_now();
+  void on_netdevs(const std::vector<NetdevReading>& readings);
+  void on_netdevs_late();
   void on_events(const std::vector<verbs::AsyncEvent>& events);
   void dump_now();
   void on_dump(QpReading reading);
@@ -60,6 +68,8 @@ class Device {
   Options options_;
   const Sinks& sinks_;
   FoundDevice found_;
+  Memory& memory_;
+  std::string key_;  // who it is, once it is known
   DeviceSeries series_;
   std::set<std::string> scopes_;
   log::Limiter complaints_{std::chrono::minutes{10}};
@@ -72,6 +82,13 @@ class Device {
   std::size_t urgent_reads_ = 0;
   Instant next_counters_{}, next_look_{};
   Reactor::Handle deadline_;
+
+  std::shared_ptr<NetdevReader> netdev_reader_;
+  std::unique_ptr<Worker> netdev_worker_;
+  std::vector<PortNetdev> netdevs_;
+  bool reading_netdevs_ = false;
+  Instant next_netdevs_{};
+  Reactor::Handle netdev_deadline_;
 
   std::shared_ptr<QpReader> qp_reader_;
   std::unique_ptr<Worker> qp_worker_;

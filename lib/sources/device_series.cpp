@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/text.hpp"
 
@@ -52,7 +53,7 @@ void DeviceSeries::adopt(const Identity& identity, Made& made) {
       ++port;
       continue;
     }
-    for (const auto* kind : {"port", "hw_counters", "counters", "netdev"}) made.gone.push_back(scope_name(kind, device_, port->first));
+    for (const auto* kind : {"port", "hw_counters", "counters", "netdev", "ethtool", "dcb"}) made.gone.push_back(scope_name(kind, device_, port->first));
     port = ports_.erase(port);
   }
 }
@@ -66,18 +67,36 @@ void DeviceSeries::ingest(Port& into, const std::string& port, CounterSet set, c
   made.resets.push_back({port, std::move(resets)});
 }
 
-void DeviceSeries::add_raw(const Port& from, const std::string& port, CounterSet set, std::string_view source, std::vector<Sample>& into) const {
-  for (const auto& [name, counter] : from.counters.of(set)) {
+void DeviceSeries::choose_raw(std::shared_ptr<const Choice> choice) {
+  raw_ = choice && !choice->all() ? std::move(choice) : nullptr;
+  told_.clear();
+}
+
+bool DeviceSeries::is_told(const std::string& name) {
+  if (!raw_) return true;
+  const auto known = told_.find(name);
+  return known != told_.end() ? known->second : told_.emplace(name, raw_->wants(name)).first->second;
+}
+
+void DeviceSeries::add_raw(Port& from, const std::string& port, const Set& set, std::vector<Sample>& into) {
+  auto& dropped = from.dropped[static_cast<std::size_t>(set.set)];
+  dropped = from.counters.overflow(set.set);
+  for (const auto& [name, counter] : from.counters.of(set.set)) {
     if (!counter.present) continue;
     const auto shown = label_name(name);
+    if (counter.width.saturates) {
+      auto saturated = labels("rdma_counters_saturated", port);
+      saturated.set("name", shown);
+      into.push_back({std::move(saturated), counter.saturated() ? 1.0 : 0.0});
+    }
+    if (!is_told(name)) {
+      ++dropped;
+      continue;
+    }
     auto raw = labels(counter.gauge ? "rdma_raw" : "rdma_raw_total", port);
     raw.set("name", shown);
-    raw.set("source", source);
+    raw.set("source", set.source);
     into.push_back({std::move(raw), static_cast<double>(counter.total)});
-    if (!counter.width.saturates) continue;
-    auto saturated = labels("rdma_counters_saturated", port);
-    saturated.set("name", shown);
-    into.push_back({std::move(saturated), counter.saturated() ? 1.0 : 0.0});
   }
 }
 
@@ -110,6 +129,7 @@ DeviceSeries::Scope DeviceSeries::attributes(const PortReading& reading) {
   info.set("link_layer", attributes.link_layer);
   info.set("netdev", reading.netdev);
   info.set("pci", identity_.pci);
+  info.set("function", identity_.function);
   info.set("driver", driver_name(identity_.driver));
   info.set("fw", identity_.firmware);
   info.set("node_guid", identity_.node_guid);
@@ -117,42 +137,63 @@ DeviceSeries::Scope DeviceSeries::attributes(const PortReading& reading) {
   return scope;
 }
 
+DeviceSeries::Port& DeviceSeries::port_of(const std::string& port) {
+  const auto [entry, made] = ports_.try_emplace(port);
+  if (made && from_zero_) entry->second.counters.begin_at_zero();
+  return entry->second;
+}
+
+void DeviceSeries::begin_at_zero() {
+  from_zero_ = true;
+  for (auto& [name, port] : ports_) {
+    port.counters.begin_at_zero();
+    port.normaliser.reset();
+  }
+}
+
+void DeviceSeries::tell(Port& state, const std::string& port, const Set& set, Made& made) {
+  Scope scope{scope_name(set.scope, device_, port), {}};
+  add_raw(state, port, set, scope.samples);
+  add_signals(state, port, set.set, scope.samples);
+  made.scopes.push_back(std::move(scope));
+}
+
 void DeviceSeries::take_port(const PortReading& reading, Made& made) {
   const auto& port = reading.port;
-  Port& state = ports_[port];
+  Port& state = port_of(port);
   if (state.link_layer != reading.attributes.link_layer && !reading.attributes.link_layer.empty()) {
     state.link_layer = reading.attributes.link_layer;
     state.normaliser.reset();  // other cells hold on the other link layer
   }
   made.scopes.push_back(attributes(reading));
   // All are taken in before any is told: which counter a series comes from depends on what the port has.
-  struct Set {
-    CounterSet set;
-    const std::optional<CounterReading>& reading;
-    std::string_view scope, source;
-  };
-  const Set sets[] = {{CounterSet::hardware, reading.hw, "hw_counters", source_name(reading.hw_through_netlink ? Source::netlink : Source::hw_counters)},
-                      {CounterSet::pma, reading.counters, "counters", source_name(Source::counters)},
-                      {CounterSet::netdev, reading.carrier, "netdev", source_name(Source::netdev)}};
-  for (const auto& set : sets)
-    if (set.reading) ingest(state, port, set.set, *set.reading, made);
-  for (const auto& set : sets) {
-    if (!set.reading || set.reading->skipped) continue;
-    Scope scope{scope_name(set.scope, device_, port), {}};
-    add_raw(state, port, set.set, set.source, scope.samples);
-    add_signals(state, port, set.set, scope.samples);
-    made.scopes.push_back(std::move(scope));
-  }
+  const auto hardware = source_name(reading.hw_through_netlink ? Source::netlink : Source::hw_counters);
+  const std::pair<Set, const std::optional<CounterReading>&> sets[] = {{{CounterSet::hardware, "hw_counters", hardware}, reading.hw},
+                                                                       {{CounterSet::pma, "counters", source_name(Source::counters)}, reading.counters},
+                                                                       {{CounterSet::netdev, "netdev", source_name(Source::netdev)}, reading.carrier}};
+  for (const auto& [set, read] : sets)
+    if (read) ingest(state, port, set.set, *read, made);
+  for (const auto& [set, read] : sets)
+    if (read && !read->skipped) tell(state, port, set, made);
 }
 
 void DeviceSeries::take_device(const CounterReading& reading, Made& made) {
-  Port& state = ports_[""];
+  Port& state = port_of("");
   ingest(state, "", CounterSet::hardware, reading, made);
-  if (reading.skipped) return;
-  Scope scope{scope_name("hw_counters", device_, ""), {}};
-  add_raw(state, "", CounterSet::hardware, source_name(Source::hw_counters), scope.samples);
-  add_signals(state, "", CounterSet::hardware, scope.samples);
-  made.scopes.push_back(std::move(scope));
+  if (!reading.skipped) tell(state, "", {CounterSet::hardware, "hw_counters", source_name(Source::hw_counters)}, made);
+}
+
+DeviceSeries::Made DeviceSeries::take(const std::vector<NetdevReading>& readings) {
+  Made made;
+  for (const auto& reading : readings) {
+    const auto state = ports_.find(reading.port);
+    if (state == ports_.end()) continue;
+    const std::pair<Set, const CounterReading&> sets[] = {{{CounterSet::ethtool, "ethtool", source_name(Source::ethtool)}, reading.ethtool},
+                                                          {{CounterSet::dcb, "dcb", source_name(Source::dcb)}, reading.dcb}};
+    for (const auto& [set, read] : sets) ingest(state->second, reading.port, set.set, read, made);
+    for (const auto& [set, read] : sets) tell(state->second, reading.port, set, made);
+  }
+  return made;
 }
 
 DeviceSeries::Made DeviceSeries::take(const DeviceReading& reading) {
@@ -178,7 +219,11 @@ Labels DeviceSeries::info() const {
 std::vector<Sample> DeviceSeries::honesty(bool stale) const {
   std::vector<Sample> samples{{labels("rdma_device_stale", ""), stale ? 1.0 : 0.0}};
   if (!stale) samples.push_back({info(), 1});
-  for (const auto& [port, state] : ports_) samples.push_back({labels("rdma_counters_resets_total", port), static_cast<double>(state.resets)});
+  for (const auto& [port, state] : ports_) {
+    samples.push_back({labels("rdma_counters_resets_total", port), static_cast<double>(state.resets)});
+    const auto dropped = std::accumulate(state.dropped.begin(), state.dropped.end(), std::size_t{0});
+    samples.push_back({labels("rdma_raw_series_dropped", port), static_cast<double>(dropped)});
+  }
   for (const auto& [key, count] : errors_) {
     auto series = labels("rdma_read_errors_total", key.port);
     series.set("name", key.name);

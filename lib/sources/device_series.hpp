@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,7 +9,9 @@
 
 #include "model/sample.hpp"
 #include "sources/counter_tracker.hpp"
+#include "sources/choice.hpp"
 #include "sources/device_reader.hpp"
+#include "sources/netdev_reader.hpp"
 #include "sources/normalise.hpp"
 
 namespace rdmend::sources {
@@ -32,10 +35,17 @@ class DeviceSeries {
     std::vector<Reset> resets;
   };
   Made take(const DeviceReading& reading);
+  // What the ports' network devices count; of ports that have not been read yet, nothing.
+  Made take(const std::vector<NetdevReading>& readings);
+  void rename(std::string device) { device_ = std::move(device); }
+  // The name was another device's: see CounterTracker.
+  void begin_at_zero();
+  // Which raw counters are told, by the driver's name; null: all.
+  void choose_raw(std::shared_ptr<const Choice> choice);
   // The scope of one port's attributes alone, from a reading of that port.
   Scope attributes(const PortReading& reading);
   void count_error(const std::string& port, const std::string& name, int error);
-  // rdma_device_stale, rdma_device_info, rdma_read_errors_total, rdma_counters_resets_total.
+  // rdma_device_stale, rdma_device_info, rdma_read_errors_total, rdma_counters_resets_total, rdma_raw_series_dropped.
   [[nodiscard]] std::vector<Sample> honesty(bool stale) const;
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
@@ -48,6 +58,11 @@ class DeviceSeries {
     std::optional<Normaliser> normaliser;
     std::string link_layer;
     std::uint64_t resets = 0;
+    std::array<std::size_t, kCounterSets> dropped{};  // raw series left out
+  };
+  struct Set {
+    CounterSet set;
+    std::string_view scope, source;
   };
   struct ErrorKey {
     std::string port, name;
@@ -57,16 +72,22 @@ class DeviceSeries {
   void adopt(const Identity& identity, Made& made);
   void take_port(const PortReading& reading, Made& made);
   void take_device(const CounterReading& reading, Made& made);
+  Port& port_of(const std::string& port);
+  void tell(Port& state, const std::string& port, const Set& set, Made& made);
+  bool is_told(const std::string& name);
   void ingest(Port& into, const std::string& port, CounterSet set, const CounterReading& reading, Made& made);
   [[nodiscard]] Labels info() const;
   [[nodiscard]] Labels labels(std::string_view metric, const std::string& port) const;
-  void add_raw(const Port& from, const std::string& port, CounterSet set, std::string_view source, std::vector<Sample>& into) const;
+  void add_raw(Port& from, const std::string& port, const Set& set, std::vector<Sample>& into);
   void add_signals(Port& from, const std::string& port, CounterSet set, std::vector<Sample>& into);
 
   std::string device_;
   Identity identity_;
   std::map<std::string, Port> ports_;  // "" is the device itself
   std::map<ErrorKey, std::uint64_t> errors_;
+  bool from_zero_ = false;
+  std::shared_ptr<const Choice> raw_;
+  std::map<std::string, bool> told_;  // what `raw_` said of each name
 };
 
 }  // namespace rdmend::sources

@@ -60,18 +60,44 @@ Findings Finder::find() {
       if (const auto devices = list_devices(*socket_)) {
         for (const auto& device : *devices)
           findings.devices.push_back({device.name, device.index, device.firmware, device.node_guid, device.ports});
+        if (findings.shared_netns == false)
+          if (const auto sysfs = open_dir(AT_FDCWD, sysfs_)) findings.elsewhere = devices_elsewhere(sysfs->get());
         return findings;
       }
       socket_.reset();
     }
   }
   const auto root = open_dir(AT_FDCWD, sysfs_);
-  if (!root) return findings;
+  if (!root) {
+    findings.error = root.error().code;
+    return findings;
+  }
   const auto names = list_dir(root->get(), "class/infiniband");
   if (!names) return findings;
   for (const auto& name : *names)
     if (name.size() < kMostName && findings.devices.size() < kMostDevices) findings.devices.push_back({.name = name});
   return findings;
+}
+
+std::vector<std::string> devices_elsewhere(int root) {
+  std::vector<std::string> parents;  // of those that are seen
+  if (const auto names = list_dir(root, "class/infiniband"))
+    for (const auto& name : *names)
+      if (auto parent = link_name(root, "class/infiniband/" + name + "/device")) parents.push_back(std::move(*parent));
+  std::vector<std::string> out;
+  const auto halves = list_dir(root, "bus/auxiliary/devices");
+  if (!halves) return out;
+  for (const auto& name : *halves) {
+    const bool rdma = name.find(".rdma.") != std::string::npos || name.find(".roce.") != std::string::npos || name.find(".iwarp.") != std::string::npos;
+    const auto place = "bus/auxiliary/devices/" + name;
+    if (!rdma || !link_name(root, place + "/driver") || out.size() >= kMostDevices) continue;
+    const auto target = link_target(root, place);
+    if (!target) continue;
+    const auto parent = target->substr(0, target->rfind('/'));
+    const auto address = parent.substr(parent.rfind('/') + 1);
+    if (std::find(parents.begin(), parents.end(), address) == parents.end()) out.push_back(printable(address, 64) + " (" + printable(name, 64) + ")");
+  }
+  return out;
 }
 
 Identity identify(int device_dir, NlSocket* socket, const FoundDevice& device) {
@@ -86,6 +112,7 @@ Identity identify(int device_dir, NlSocket* socket, const FoundDevice& device) {
   identity.hca_type = attribute(device_dir, "hca_type");
   // A bus address ("0000:3b:00.0") as sysfs names it; a virtual device has none.
   if (const auto parent = link_name(device_dir, "device"); parent && parent->find(':') != std::string::npos) identity.pci = printable(*parent, 64);
+  if (!identity.pci.empty()) identity.function = link_name(device_dir, "device/physfn") ? "vf" : "pf";
   return identity;
 }
 

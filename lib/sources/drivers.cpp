@@ -77,7 +77,7 @@ constexpr std::array<std::string_view, 26> kMlx5QCounters{
 }  // namespace
 
 std::string_view source_name(Source source) {
-  static constexpr std::array<std::string_view, 5> kNames{"hw_counters", "netlink", "counters", "ethtool", "netdev"};
+  static constexpr std::array<std::string_view, 6> kNames{"hw_counters", "netlink", "counters", "ethtool", "netdev", "dcb"};
   return kNames[static_cast<std::size_t>(source)];
 }
 

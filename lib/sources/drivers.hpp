@@ -8,7 +8,7 @@ namespace rdmend::sources {
 enum class Driver { unknown, mlx5, mlx4, bnxt_re, irdma, rxe, mana, efa, hns, erdma, hfi1, qib, cxgb4, siw, qedr, ocrdma, mthca, usnic, vmw_pvrdma };
 
 // Where a raw counter was read.
-enum class Source { hw_counters, netlink, counters, ethtool, netdev };
+enum class Source { hw_counters, netlink, counters, ethtool, netdev, dcb };
 std::string_view source_name(Source source);
 
 std::string_view driver_name(Driver driver);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/host.hpp"
 
-#include <re2/re2.h>
-
 #include <algorithm>
+#include <cstring>
 #include <list>
 #include <map>
 #include <set>
 
 #include "base/log.hpp"
 #include "base/worker.hpp"
+#include "sources/choice.hpp"
 #include "sources/device.hpp"
 #include "sources/uevents.hpp"
 
@@ -18,33 +18,10 @@ namespace {
 
 constexpr auto kRescan = std::chrono::seconds{10};  // all there is without uevents; with them, a net below them
 
-// Which devices are wanted, by name.
-class Choice {
- public:
-  explicit Choice(const Options& options) {
-    for (const auto& text : options.include) add(include_, text);
-    for (const auto& text : options.exclude) add(exclude_, text);
-  }
-  [[nodiscard]] bool wants(const std::string& name) const { return any(include_, name) && !any(exclude_, name); }
-
- private:
-  using Patterns = std::vector<std::unique_ptr<RE2>>;
-  static void add(Patterns& to, const std::string& text) {
-    to.push_back(std::make_unique<RE2>(text, RE2::Quiet));
-    if (to.back()->ok()) return;
-    log::error("sources", "not a regular expression: no device matches it", {{"pattern", text}, {"error", to.back()->error()}});
-    to.pop_back();
-  }
-  static bool any(const Patterns& patterns, const std::string& name) {
-    return std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) { return RE2::FullMatch(name, *pattern); });
-  }
-  Patterns include_, exclude_;
-};
-
 }  // namespace
 
 struct Host::State {
-  State(Reactor& r, Options o, Sinks s) : reactor(r), options(std::move(o)), sinks(std::move(s)), choice(options), finder(std::make_shared<Finder>(options.sysfs, options.live)) {}
+  State(Reactor& r, Options o, Sinks s) : reactor(r), options(std::move(o)), sinks(std::move(s)), choice("device", options.include, options.exclude), finder(std::make_shared<Finder>(options.sysfs, options.live)) {}
 
   void start() {
     find_worker = std::make_unique<Worker>(reactor, "find devices");
@@ -73,6 +50,7 @@ struct Host::State {
   void tell(const std::string& device, std::string kind, std::string detail) const {
     sinks.event({.at = reactor.now().wall, .device = device, .port = "", .kind = std::move(kind), .detail = std::move(detail)});
   }
+  [[nodiscard]] std::string why_gone() const { return exclusive ? "or moved to another network namespace (rdma system netns exclusive)" : ""; }
   void sweep_up();
   void say_once(const Findings& findings);
 
@@ -83,13 +61,14 @@ struct Host::State {
   std::shared_ptr<Finder> finder;
   std::unique_ptr<Worker> find_worker;
   std::optional<UeventListener> uevents;
+  Memory memory;
   std::map<std::string, std::unique_ptr<Device>> devices;
   std::list<std::unique_ptr<Device>> leaving;  // their contexts are being closed
   std::set<const Device*> closed;              // of these, those that can be destroyed
   Reactor::Handle tick, rescan, sweep, scan_deadline;
   log::Limiter complaints{std::chrono::minutes{10}};
   bool scanning = false, scan_again = false;
-  bool said_none = false, said_exclusive = false;
+  bool said_none = false, said_exclusive = false, exclusive = false;
 };
 
 void Host::State::on_uevent(const Uevent& event) {
@@ -104,7 +83,7 @@ void Host::State::on_uevent(const Uevent& event) {
   if (event.subsystem != "infiniband") return;
   if (event.action == "remove" && devices.contains(event.name)) {
     remove(event.name);
-    tell(event.name, "device_removed", "");
+    tell(event.name, "device_removed", why_gone());
   }
   scan();
 }
@@ -133,11 +112,22 @@ void Host::State::scan() {
 }
 
 void Host::State::say_once(const Findings& findings) {
-  if (findings.devices.empty() && !said_none) log::info("sources", "no RDMA device here yet; one that comes will be watched", {{"looked_in", options.sysfs + "/class/infiniband"}});
+  if (findings.devices.empty() && !said_none) {
+    const auto where = options.sysfs + "/class/infiniband";
+    if (findings.error != 0)
+      log::warning("sources", "sysfs cannot be opened: no device is seen; is the host's /sys mounted here (paths.sysfs)?",
+                   {{"paths.sysfs", options.sysfs}, {"error", std::strerror(findings.error)}});  // NOLINT(concurrency-mt-unsafe)
+    else
+      log::info("sources", "no RDMA device here yet; one that comes will be watched", {{"looked_in", where}});
+  }
   said_none = findings.devices.empty();
-  const bool exclusive = findings.shared_netns == false;
-  if (exclusive && !said_exclusive)
-    log::warning("sources", "RDMA devices belong to one network namespace each (rdma system netns exclusive): those moved to another one are not seen from here");
+  exclusive = findings.shared_netns == false;
+  if (exclusive && !said_exclusive) {
+    std::string moved;
+    for (const auto& device : findings.elsewhere) moved += (moved.empty() ? "" : ", ") + device;
+    log::warning("sources", "RDMA devices belong to one network namespace each (rdma system netns exclusive): those moved to another one are not seen from here",
+                 {{"moved", moved.empty() ? "none is known" : moved}});
+  }
   said_exclusive = exclusive;
 }
 
@@ -158,7 +148,7 @@ void Host::State::on_found(Findings findings) {
     remove(name);
     const auto to = std::find_if(renamed.begin(), renamed.end(), [&](const auto& pair) { return pair.first == name; });
     if (to == renamed.end())
-      tell(name, "device_removed", "");
+      tell(name, "device_removed", why_gone());
     else
       tell(to->second, "device_renamed", "was " + name);
   }
@@ -174,7 +164,7 @@ void Host::State::on_found(Findings findings) {
 void Host::State::add(FoundDevice found) {
   const auto name = found.name;
   log::info("sources", "watching device", {{"device", name}});
-  devices.emplace(name, std::make_unique<Device>(reactor, options, sinks, std::move(found)));
+  devices.emplace(name, std::make_unique<Device>(reactor, options, sinks, memory, std::move(found)));
 }
 
 void Host::State::sweep_up() {
@@ -207,8 +197,9 @@ void Host::reconfigure(Options options) {
   options.sysfs = state_->options.sysfs;
   options.proc = state_->options.proc;
   options.live = state_->options.live;
+  options.netdev = state_->options.netdev;
   state_->options = std::move(options);
-  state_->choice = Choice(state_->options);
+  state_->choice = Choice("device", state_->options.include, state_->options.exclude);
   std::vector<std::string> unwanted;
   for (auto& [name, device] : state_->devices) {
     device->reconfigure(state_->options);

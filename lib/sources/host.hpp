@@ -13,14 +13,20 @@
 
 namespace rdmend::sources {
 
+class Choice;
+class NetdevCalls;
+
 struct Options {
   std::string sysfs;     // "/sys"; any other tree turns netlink, verbs and uevents off (DESIGN section 8, paths)
   std::string proc;      // "/proc"
   bool live = true;      // false: everything comes from `sysfs` alone, rescanned every 10 s
   std::vector<std::string> include{".*"};  // device names, RE2, anchored
   std::vector<std::string> exclude;
+  std::shared_ptr<const Choice> raw;       // raw counters that are told, by the driver's name; null: all
+  // How network devices are asked; null: they are not. A device calls it once, for a worker of its own.
+  std::function<std::unique_ptr<NetdevCalls>()> netdev;
   milliseconds interval{1000};           // hw counters and port attributes
-  milliseconds counters_interval{10'000};  // counters/ (a firmware command a file on mlx5)
+  milliseconds counters_interval{10'000};  // counters/ (a firmware command a file on mlx5), ethtool, DCB
   milliseconds qp_interval{30'000};      // QP dumps
   std::size_t qp_cap = 20'000;           // QPs read a dump
   milliseconds deadline{2000};           // a reading that takes longer makes its device stale

@@ -48,6 +48,7 @@ std::optional<Normaliser::Term> Normaliser::parse_term(std::string_view text, co
       break;
     case 'e': term.set = CounterSet::ethtool; break;
     case 'n': term.set = CounterSet::netdev; break;
+    case 'd': term.set = CounterSet::dcb; break;
     default: break;
   }
   text.remove_prefix(2);

@@ -41,12 +41,17 @@ Result<std::vector<std::string>> list_dir(int at, const std::string& path) {
   return names;
 }
 
-Result<std::string> link_name(int at, const std::string& path) {
+Result<std::string> link_target(int at, const std::string& path) {
   std::array<char, 4096> target{};
   const auto length = readlinkat(at, path.c_str(), target.data(), target.size());
   if (length < 0) return errno_error(path, errno);
-  const std::string_view text(target.data(), static_cast<std::size_t>(length));
-  return std::string(text.substr(text.rfind('/') + 1));
+  return std::string(target.data(), static_cast<std::size_t>(length));
+}
+
+Result<std::string> link_name(int at, const std::string& path) {
+  auto target = link_target(at, path);
+  if (!target) return target.error();
+  return target->substr(target->rfind('/') + 1);
 }
 
 Result<std::string> KeptFile::read_open() const {

@@ -19,6 +19,8 @@ Result<UniqueFd> open_dir(int at, const std::string& path);
 Result<std::string> read_file(int at, const std::string& path);
 // Names in the directory, sorted, without those that begin with a dot.
 Result<std::vector<std::string>> list_dir(int at, const std::string& path);
+// A symbolic link's target as it stands.
+Result<std::string> link_target(int at, const std::string& path);
 // The last component of a symbolic link's target.
 Result<std::string> link_name(int at, const std::string& path);
 

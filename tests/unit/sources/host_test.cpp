@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/host.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cerrno>
 
+#include "metrics/exposition.hpp"
+#include "sources/discovery.hpp"
+#include "sources/sysfs.hpp"
 #include "support/tree.hpp"
 #include "unit/sources/site.hpp"
 
@@ -55,7 +61,8 @@ TEST_CASE_METHOD(Site, "a port tells its state, its rate and who it is") {
   CHECK(value(R"(rdma_port_physical_state{device="mlx5_0",port="1"})") == 5);
   CHECK(value(R"(rdma_port_rate_bytes_per_second{device="mlx5_0",port="1"})") == 12.5e9);
   CHECK(value(R"(rdma_link_downed_total{device="mlx5_0",port="1"})") == 3);
-  CHECK(value(R"(rdma_port_info{device="mlx5_0",driver="mlx5",fw="1.2",link_layer="Ethernet",netdev="eth0",node_guid="0000:0000:0000:0001",pci="0000:3b:00.0",port="1"})") == 1);
+  CHECK(value("rdma_port_info{device=\"mlx5_0\",driver=\"mlx5\",function=\"pf\",fw=\"1.2\",link_layer=\"Ethernet\",netdev=\"eth0\",node_guid=\"" + guid("mlx5_0") +
+              "\",pci=\"0000:3b:00.0\",port=\"1\"}") == 1);
   tree.file("class/infiniband/mlx5_0/ports/1/state", "1: DOWN");
   loop.advance(1s);
   CHECK(await(R"(rdma_port_state{device="mlx5_0",port="1"})", 1));
@@ -206,4 +213,135 @@ TEST_CASE_METHOD(Site, "devices are chosen by name, anew at each reload, and tho
   host->reconfigure(wider);
   REQUIRE(await_device("mlx5_1"));
   CHECK_FALSE(value(R"(rdma_port_state{device="mlx5_0",port="1"})"));
+}
+
+namespace {
+
+struct IdentitySite : Site {
+  const std::string counters = "/ports/1/hw_counters/";
+  // An mlx5 whose 32 bit counter stands at that value.
+  void mlx5(const std::string& name, const std::string& node_guid, std::uint64_t packets) {
+    device(name);
+    tree.file("class/infiniband/" + name + "/node_guid", node_guid);
+    tree.file("class/infiniband/" + name + counters + "packet_seq_err", std::to_string(packets));
+    tree.file("class/infiniband/" + name + counters + "rnr_nak_retry_err", "0");
+  }
+  static std::string naks(const std::string& name) { return "rdma_sequence_naks_received_total{device=\"" + name + "\",port=\"1\"}"; }
+  bool rescan(const std::string& expected) {
+    loop.advance(10s);
+    return await_device(expected);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(IdentitySite, "a device that is renamed counts on: it is its node GUID and PCI address, its name a label") {
+  mlx5("mlx5_0", "0000:0000:0000:00aa", 4'294'967'290);
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  tree.remove("class/infiniband/mlx5_0");
+  mlx5("storage0", "0000:0000:0000:00aa", 10);
+  REQUIRE(rescan("storage0"));
+  REQUIRE(loop.run_until([&] { return !value(naks("mlx5_0")); }));
+  CHECK(value(naks("storage0")) == 4'294'967'306.0);  // carried on over the wrap
+  CHECK(count("counter_reset") == 0);
+  CHECK(value(R"(rdma_counters_resets_total{device="storage0",port="1"})") == 0);
+}
+
+TEST_CASE_METHOD(IdentitySite, "B3: a device that comes back with its counters at 0 has been reset, and that is told") {
+  mlx5("mlx5_0", "0000:0000:0000:00aa", 1000);
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  tree.remove("class/infiniband/mlx5_0");
+  loop.advance(10s);
+  REQUIRE(loop.run_until([&] { return count("device_removed") == 1; }));
+  mlx5("mlx5_0", "0000:0000:0000:00aa", 3);
+  REQUIRE(rescan("mlx5_0"));
+  CHECK(value(naks("mlx5_0")) == 3);
+  CHECK(count("counter_reset") == 1);
+  CHECK(value(R"(rdma_counters_resets_total{device="mlx5_0",port="1"})") == 1);
+}
+
+TEST_CASE_METHOD(IdentitySite, "another device under an old name is a reset: what it counted before is no growth") {
+  mlx5("mlx5_0", "0000:0000:0000:00aa", 100);
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  SECTION("seen going and coming") {
+    tree.remove("class/infiniband/mlx5_0");
+    loop.advance(10s);
+    REQUIRE(loop.run_until([&] { return count("device_removed") == 1; }));
+    mlx5("mlx5_0", "0000:0000:0000:00bb", 5000);
+    REQUIRE(rescan("mlx5_0"));
+  }
+  SECTION("exchanged between two looks") {
+    tree.remove("class/infiniband/mlx5_0");
+    mlx5("mlx5_0", "0000:0000:0000:00bb", 5000);
+    for (int i = 0; i < 61; ++i) REQUIRE(tick({"mlx5_0"}));
+    REQUIRE(loop.run_until([&] { return count("device_replaced") == 1; }));
+  }
+  CHECK(await(naks("mlx5_0"), 0));
+  tree.file("class/infiniband/mlx5_0" + counters + "packet_seq_err", "5007");
+  for (int i = 0; i < 2; ++i) REQUIRE(tick({"mlx5_0"}));
+  CHECK(value(naks("mlx5_0")) == 7);
+}
+
+TEST_CASE_METHOD(IdentitySite, "two devices that exchange their names keep their counts and leap nowhere") {
+  mlx5("mlx5_0", "0000:0000:0000:00aa", 100);
+  mlx5("mlx5_1", "0000:0000:0000:00bb", 5000);
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  REQUIRE(await_device("mlx5_1"));
+  for (const auto* name : {"mlx5_0", "mlx5_1"}) tree.remove(std::string("class/infiniband/") + name);
+  loop.advance(10s);
+  REQUIRE(loop.run_until([&] { return count("device_removed") == 2; }));
+  mlx5("mlx5_0", "0000:0000:0000:00bb", 5001);
+  mlx5("mlx5_1", "0000:0000:0000:00aa", 102);
+  REQUIRE(rescan("mlx5_0"));
+  REQUIRE(await_device("mlx5_1"));
+  CHECK(value(naks("mlx5_0")) == 1);
+  CHECK(value(naks("mlx5_1")) == 2);
+  CHECK(count("counter_reset") == 0);
+}
+
+TEST_CASE_METHOD(IdentitySite, "B4: every counter is told from the first reading on, at its value, 0 too") {
+  mlx5("mlx5_0", "0000:0000:0000:00aa", 41);
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  CHECK(value(naks("mlx5_0")) == 41);
+  CHECK(value(R"(rdma_rnr_naks_received_total{device="mlx5_0",port="1"})") == 0);
+  CHECK(value(R"(rdma_raw_total{device="mlx5_0",name="rnr_nak_retry_err",port="1",source="hw_counters"})") == 0);
+}
+
+TEST_CASE("A16: where devices belong to a network namespace each, those that were moved away are named") {
+  const test::Tree tree;
+  const auto nic = [&](const std::string& pci, const std::string& half, bool bound) {
+    tree.files("devices/pci0000:3a/" + pci + "/" + half, {});
+    if (bound) tree.link("devices/pci0000:3a/" + pci + "/" + half + "/driver", "../../../../bus/auxiliary/drivers/mlx5_ib.rdma");
+    tree.link("bus/auxiliary/devices/" + half, "../../../devices/pci0000:3a/" + pci + "/" + half);
+  };
+  nic("0000:3b:00.0", "mlx5_core.rdma.0", true);
+  nic("0000:3b:00.1", "mlx5_core.rdma.1", true);
+  nic("0000:3c:00.0", "mlx5_core.eth.2", true);
+  nic("0000:3d:00.0", "ice.roce.0", false);  // nobody has taken it up
+  tree.files("class/infiniband/mlx5_0", {});
+  tree.link("class/infiniband/mlx5_0/device", "../../../devices/pci0000:3a/0000:3b:00.0");
+  const auto root = open_dir(AT_FDCWD, tree.path());
+  REQUIRE(root);
+  CHECK(devices_elsewhere(root->get()) == std::vector<std::string>{"0000:3b:00.1 (mlx5_core.rdma.1)"});
+  const test::Tree empty;
+  CHECK(devices_elsewhere(open_dir(AT_FDCWD, empty.path())->get()).empty());
+}
+
+TEST_CASE("A4: a tree that cannot be opened is told from one without devices") {
+  const test::Tree tree;
+  CHECK(Finder(tree.at("nothing/here"), false).find().error == ENOENT);
+  CHECK(Finder(tree.path(), false).find().error == 0);
+}
+
+TEST_CASE("A17: counters are counters and end in _total, nothing else does, and each says what it is") {
+  for (const auto& row : metrics::families()) {
+    CAPTURE(row.name);
+    CHECK(row.name.ends_with("_total") == (row.type == metrics::FamilyType::counter));
+    CHECK(row.help.size() > 10);
+  }
 }

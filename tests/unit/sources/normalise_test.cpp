@@ -48,7 +48,7 @@ TEST_CASE("every cell of the signal table can be read, and every series of it is
       const auto end = std::min(rest.find(" | "), rest.find(" + "));
       const auto term = rest.substr(0, end);
       REQUIRE(term.size() > 2);
-      CHECK(std::string_view("cihen").find(term[0]) != std::string_view::npos);
+      CHECK(std::string_view("cihend").find(term[0]) != std::string_view::npos);
       CHECK(term[1] == ':');
       CHECK(term.back() != ' ');
       rest = end == std::string_view::npos ? "" : rest.substr(end + 3);

@@ -2,6 +2,8 @@
 #pragma once
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,11 +40,17 @@ class SiteOf {
   void device(const std::string& name, const char* layer = "Ethernet") {
     const auto at = "class/infiniband/" + name + "/";
     tree.file(at + "fw_ver", "1.2");
-    tree.file(at + "node_guid", "0000:0000:0000:0001");
+    tree.file(at + "node_guid", guid(name));
     tree.file(at + "ports/1/state", "4: ACTIVE");
     tree.file(at + "ports/1/phys_state", "5: LinkUp");
     tree.file(at + "ports/1/rate", "100 Gb/sec (4X EDR)");
     tree.file(at + "ports/1/link_layer", layer);
+  }
+  // One a device, from its name.
+  static std::string guid(const std::string& name) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0000:0000:0000:%04zx", std::hash<std::string>{}(name) & 0xffffU);
+    return text;
   }
   void hang(const std::string& name) {
     tree.remove(name);
