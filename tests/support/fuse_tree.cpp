@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <map>
@@ -95,6 +96,7 @@ int read_file(const char* path, char* out, std::size_t size, off_t offset, fuse_
   ++s.nodes[name].asked;
   if (s.nodes[name].hangs) {
     ++s.hanging;
+    s.changed.notify_all();
     s.changed.wait(lock, [&] { return !s.nodes.contains(name) || !s.nodes[name].hangs; });
     --s.hanging;
     if (!s.nodes.contains(name)) return -ENODEV;
@@ -197,6 +199,11 @@ int FuseTree::asked(const std::string& name) const {
   const std::scoped_lock lock(state_->mutex);
   const auto node = state_->nodes.find(name);
   return node == state_->nodes.end() ? 0 : node->second.asked;
+}
+
+bool FuseTree::await_hanging() {
+  std::unique_lock lock(state_->mutex);
+  return state_->changed.wait_for(lock, std::chrono::seconds{20}, [this] { return state_->hanging > 0; });
 }
 
 int FuseTree::hanging() const {

@@ -25,6 +25,8 @@ class FuseTree {
   void remove(const std::string& name);
   // How often the file has been read, with whatever outcome.
   [[nodiscard]] int asked(const std::string& name) const;
+  // Waits until one hangs.
+  bool await_hanging();
   // Reads that hang now.
   [[nodiscard]] int hanging() const;
 

@@ -173,7 +173,7 @@ TEST_CASE_METHOD(FuseSite, "A20: a device that always takes longer than the dead
   for (int i = 0; i < 5; ++i) {
     tree.hangs(slow);
     loop.advance(1s);
-    REQUIRE(loop.run_until([&] { return tree.hanging() == 1; }));
+    REQUIRE(tree.await_hanging());
     loop.advance(options.deadline);
     CHECK(value(R"(rdma_device_stale{device="mlx5_0"})") == 1);
     CHECK_FALSE(value(R"(rdma_port_state{device="mlx5_0",port="1"})"));

@@ -80,6 +80,7 @@ struct FakeNetdevs {
 
 struct NetSite : test::SiteOf<test::Tree> {
   NetSite() {
+    options.deadline = 1h;  // the time of the test passes faster than the workers'
     options.netdev = [this] { return std::make_unique<FakeNetdevs::Calls>(netdevs); };
   }
   ~NetSite() {
@@ -169,10 +170,13 @@ TEST_CASE_METHOD(NetSite, "A20: a network configuration that somebody holds lock
   REQUIRE(await_device("mlx5_0"));
   const auto paused = of("rdma_pfc_pause_frames_received_total", "mlx5_0", "3");
   REQUIRE(net_tick("mlx5_0", paused, 12));
+  auto impatient = options;
+  impatient.deadline = 2s;
+  host->reconfigure(impatient);
   netdevs.hold(true);
   for (int i = 0; i < 15; ++i) REQUIRE(tick({"mlx5_0"}));
   CHECK_FALSE(value(paused));
-  CHECK(value(R"(rdma_read_errors_total{device="mlx5_0",errno="ETIMEDOUT",name="ethtool"})") == 1);
+  CHECK(value(R"(rdma_read_errors_total{device="mlx5_0",errno="ETIMEDOUT",name="ethtool"})").value_or(0) >= 1);
   CHECK(value(of("rdma_port_state", "mlx5_0")) == 4);
   CHECK(value(R"(rdma_device_stale{device="mlx5_0"})") == 0);
   tree.file("class/infiniband/mlx5_0/ports/1/hw_counters/out_of_buffer", "2");
