@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "base/text.hpp"
 #include "promql/ast.hpp"
@@ -66,9 +67,10 @@ Result<Found> find(const Core& core, const Question& question) {
   Found out;
   static const std::vector<Matchers> kEverything{{}};
   const auto deadline = std::chrono::steady_clock::now() + core.settings->config.query.timeout;
+  bool begun = false;
   for (const auto& matchers : question.sets.empty() ? kEverything : question.sets) {
+    if (std::exchange(begun, true) && std::chrono::steady_clock::now() > deadline) return Error{"query timed out in the search of series", ETIME};
     core.store.select(matchers, question.from, question.to, [&](const Labels& labels, std::span<const store::Point>) { out.insert(&labels); });
-    if (std::chrono::steady_clock::now() > deadline && &matchers != &question.sets.back()) return Error{"query timed out in the search of series", ETIME};
   }
   return out;
 }

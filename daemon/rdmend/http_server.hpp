@@ -45,8 +45,8 @@ class HttpServer {
  public:
   struct Limits {
     std::size_t connections = 256;
-    std::size_t body = 64U * 1024;
-    std::size_t headers = 32U * 1024;
+    std::size_t body = std::size_t{64} * 1024;
+    std::size_t headers = std::size_t{32} * 1024;
     std::size_t answers = 64U << 20U;  // bytes that are being sent to all; a single answer may be larger
     milliseconds idle{30'000};
     // From the first byte of a request to the last of its answer, however busily the client dribbles.

@@ -35,7 +35,9 @@ void parameters(std::string_view text) {
   fuzz::demand(reread == read, "parameters that are written as a form are read back");
   HttpRequest request;
   request.parameters = std::move(read);
+  std::size_t looked_at = 0;
   for (const auto& [name, value] : request.parameters) {
+    if (++looked_at > 8) break;
     fuzz::demand(!request.values(name).empty() && request.values(name).front() == request.parameter(name), "the first of a name is its value");
     if (const auto at = time_parameter(request, name)) fuzz::demand(std::abs(at->time_since_epoch().count()) <= 9'100'000'000'000'000, "a time is one that can be added to");
     if (const auto length = duration_parameter(request, name); !length) fuzz::demand(length.error().message.starts_with("invalid parameter \""), "a fault says where");
