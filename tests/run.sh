@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/run.sh [--all] [--no-install]: installs what the tests need, builds, runs everything: unit, scenario, differential and virtual
-# machine tests of the release preset. It ends with ctest's summaries; the exit status is 0 when nothing failed.
-#   --all         also: the unit and scenario tests under the address, undefined behaviour and thread sanitizers, clang and its tests,
-#                 clang-tidy, long fuzzing, a larger differential campaign
+# machine tests of the release preset, then unit and scenario tests under the address and undefined behaviour sanitizers. It ends with ctest's
+# summaries; the exit status is 0 when nothing failed.
+#   --all         also: clang and its tests, the thread sanitizer, clang-tidy, long fuzzing, a larger differential campaign
 #   --no-install  leave the machine's packages alone
 set -uo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
@@ -52,8 +52,8 @@ sections=(build vm test); [ -z "$all" ] || sections+=(all)
 # have not been seen to pass whole (the service under systemd): they run with --all.
 later=(); [ -n "$all" ] || later=(-E '^(e2e_service|e2e_hand_systemd|e2e_port_err)$')
 step "build release" build release && step "test release" check release --repeat until-pass:2 "${later[@]}"
+build_and_check_units asan
 if [ -n "$all" ]; then
-  build_and_check_units asan
   step "build clang" build clang && step "test clang" check clang -L '^(unit|scenarios)$'
   build_and_check_units tsan
   step "clang-tidy" tidy
