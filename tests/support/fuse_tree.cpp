@@ -18,6 +18,10 @@
 
 #include "support/temp_directory.hpp"
 
+// What libfuse keeps for itself when a mount is taken from under it.
+extern "C" const char* __lsan_default_suppressions();
+const char* __lsan_default_suppressions() { return "leak:libfuse3"; }
+
 namespace rdmend::test {
 
 struct FuseTree::State {
@@ -136,6 +140,7 @@ FuseTree::FuseTree() : state_(std::make_unique<State>()) {
   fuse_args args = FUSE_ARGS_INIT(1, arguments);
   static const auto kOperations = operations();
   s.fuse = fuse_new(&args, &kOperations, sizeof kOperations, &s);
+  fuse_opt_free_args(&args);
   if (s.fuse == nullptr || fuse_mount(s.fuse, s.place.path().c_str()) != 0) {
     s.trouble = "a FUSE file system cannot be mounted here";
     return;
