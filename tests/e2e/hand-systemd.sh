@@ -4,8 +4,9 @@
 # user rdmend with CAP_SYS_PTRACE and under NoNewPrivileges, and must reach root's process.
 set -euo pipefail
 useradd --system --no-create-home --shell /usr/sbin/nologin rdmend 2>/dev/null || id rdmend
-install -D -m 755 "$RDMEND_BUILD/daemon/hand/rdmend-hand" /usr/libexec/rdmend/rdmend-hand
-install -m 644 "$RDMEND_SOURCE"/systemd/rdmend-hand.socket "$RDMEND_SOURCE"/systemd/rdmend-hand@.service /etc/systemd/system/
+unit=$RDMEND_BUILD/systemd/rdmend-hand@.service
+install -D -m 755 "$RDMEND_BUILD/daemon/hand/rdmend-hand" "$(sed -n 's/^ExecStart=//p' "$unit")"
+install -m 644 "$RDMEND_SOURCE/systemd/rdmend-hand.socket" "$unit" /etc/systemd/system/
 systemctl daemon-reload
 systemd-analyze verify /etc/systemd/system/rdmend-hand.socket
 systemctl start rdmend-hand.socket
