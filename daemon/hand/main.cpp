@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "sandbox.hpp"
@@ -20,8 +21,12 @@ namespace {
 using namespace rdmend;
 
 constexpr int kUsage = 2;
+constexpr auto kHelp =
+    "usage: rdmend-hand [--fd N]\n"
+    "The external hand of rdmend. rdmend or rdmend-hand.socket starts it; people have no use for it.\n"
+    "N (3) is a connected SOCK_SEQPACKET socket to rdmend.\n";
 
-// rdmend-hand is started by rdmend or by rdmend-hand.socket, with the socket as descriptor 3, systemd's first too.
+// rdmend-hand is started by rdmend or by rdmend-hand.socket, with the socket as descriptor 3.
 int descriptor(int count, char** words) {
   if (count == 1) return 3;
   int fd = -1;
@@ -62,19 +67,29 @@ int serve(int socket, hand::Work& work) {
     if (got < 0) return fail(errno_error("receiving", errno));
     const auto reply = wire::encode(answer(work, std::span(buffer).first(static_cast<std::size_t>(got))));
     if (!reply) return fail(reply.error());
-    if (send(socket, reply->data(), reply->size(), MSG_NOSIGNAL) < 0) return errno == EPIPE ? EXIT_SUCCESS : fail(errno_error("answering", errno));
+    if (send(socket, reply->data(), reply->size(), MSG_NOSIGNAL) < 0)
+      return errno == EPIPE ? EXIT_SUCCESS : fail(errno_error("answering", errno));
   }
+}
+
+// What a person may ask of it; nullopt when it is to work.
+std::optional<int> answer_person(int count, char** words, int socket) {
+  const std::string_view word = count == 2 ? words[1] : "";
+  if (word == "--help" || word == "-h") return std::fputs(kHelp, stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+  if (word == "--version") return std::puts("rdmend-hand " RDMEND_VERSION) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+  if (socket >= 0) return std::nullopt;
+  std::fputs(kHelp, stderr);
+  return kUsage;
 }
 
 }  // namespace
 
 int main(int count, char** words) {
   const int socket = descriptor(count, words);
-  if (socket < 0) {
-    std::fputs("usage: rdmend-hand [--fd N]\nN (3) is a connected SOCK_SEQPACKET socket; rdmend starts this program, people have no use for it.\n", stderr);
-    return kUsage;
-  }
-  if (!is_seqpacket(socket)) return fail({"descriptor " + std::to_string(socket) + " is no SOCK_SEQPACKET socket"});
+  if (const auto exit = answer_person(count, words, socket)) return *exit;
+  if (!is_seqpacket(socket))
+    return fail({"descriptor " + std::to_string(socket) +
+                 " is no SOCK_SEQPACKET socket: rdmend or rdmend-hand.socket starts this program"});
   if (const auto kept = hand::keep_only_ptrace(); !kept) return fail(kept.error());
   auto netlink = hand::RdmaNetlink::open();
   if (!netlink) return fail(netlink.error());

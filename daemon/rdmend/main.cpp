@@ -10,6 +10,7 @@
 #include <exception>
 
 #include "base/log.hpp"
+#include "command_line.hpp"
 #include "rdmend/daemon.hpp"
 #include "rdmend/log_level.hpp"
 
@@ -20,7 +21,6 @@ using namespace rdmend::daemon;
 
 constexpr int kFine = 0;
 constexpr int kWrong = 1;
-constexpr int kUsage = 2;
 
 int run(const std::string& file, bool only_check, DaemonOptions options) {
   Diagnostics diagnostics;
@@ -28,7 +28,8 @@ int run(const std::string& file, bool only_check, DaemonOptions options) {
   fmt::print(stderr, "{}", diagnostics.text());
   if (diagnostics.failed()) return kWrong;
   if (only_check) {
-    fmt::print("{}: good, and {} rule files\n", file, settings.rule_files.size());
+    const auto count = settings.rule_files.size();
+    fmt::print("{}: good, and {} rule file{}\n", file, count, count == 1 ? "" : "s");
     return kFine;
   }
   set_log_level(settings.config.log_level);
@@ -55,16 +56,12 @@ int parse_and_run(int argc, char** argv) {
   bool only_check = false;
   DaemonOptions options;
   app.set_version_flag("--version", "rdmend " RDMEND_VERSION);
-  app.add_option("--config", file, "The configuration")->capture_default_str();
+  app.add_option("--config", file, "The configuration")->type_name("FILE")->capture_default_str();
   app.add_flag("--check-config", only_check, "Check the configuration and the rules it names, and end");
-  app.add_option("--hand", options.hand, "Grants acting: the program rdmend-hand, or the socket that systemd starts it for")->envname("RDMEND_HAND");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& fault) {
-    if (fault.get_exit_code() == 0) return app.exit(fault);
-    fmt::print(stderr, "rdmend: {}\nsee 'rdmend --help'\n", fault.what());
-    return kUsage;
-  }
+  app.add_option("--hand", options.hand, "Grants acting: the program rdmend-hand, or the socket that systemd starts it for")
+      ->envname("RDMEND_HAND")
+      ->type_name("PATH");
+  if (const auto exit = command_line::parse(app, argc, argv)) return *exit;
   curl_global_init(CURL_GLOBAL_DEFAULT);
   return run(file, only_check, std::move(options));
 }

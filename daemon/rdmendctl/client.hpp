@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -26,7 +27,19 @@ struct Reply {
 // The error is a sentence that names the socket and what to do.
 Result<Reply> ask(const Globals& globals, const Call& call);
 
-// Asks, and hands the answer's `data` to `show`, or prints it as it is with `as_json`. Prints what went wrong; the exit code.
-int online(const Globals& globals, const Call& call, bool as_json, const std::function<int(const json& data)>& show);
+// A sub-command that asks the daemon one thing.
+struct Question {
+  const char* name;
+  const char* help;
+  std::function<Call()> call;                  // the request that its options make
+  std::function<void(const json& data)> show;  // prints the answer for people
+  // Cuts the answer to what was asked about, where that is needed; the exit code.
+  std::function<int(json& data)> judge = [](json&) { return int{fine}; };
+};
+// With --json, which prints what `judge` left as it is.
+CLI::App& add_question(CLI::App& parent, const Globals& globals, int& exit, Question question);
+
+// --limit of the questions that answer a list, into `limit`.
+void add_limit(CLI::App& command, const std::shared_ptr<std::string>& limit);
 
 }  // namespace rdmend::ctl

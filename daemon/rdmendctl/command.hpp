@@ -10,7 +10,7 @@ class App;
 
 namespace rdmend::ctl {
 
-// Exit codes of every sub-command, DESIGN section 8.
+// Exit codes of every sub-command.
 enum Exit : int { fine = 0, wrong = 1, usage = 2, unreachable = 3 };
 
 // What stands before the sub-command and holds for all.
@@ -18,8 +18,8 @@ struct Globals {
   std::string control_socket = "/run/rdmend/control.sock";
 };
 
-// Adds one sub-command to `parent` and sets its callback, which leaves the exit code in `exit`. One row of the table in
-// main.cpp and one file each.
+// Adds one sub-command to `parent` and sets its callback, which leaves the exit code in `exit`. One row of
+// the table in main.cpp and one file each.
 using Register = void (*)(CLI::App& parent, const Globals& globals, int& exit);
 
 void add_check_config(CLI::App& parent, const Globals& globals, int& exit);
@@ -39,6 +39,6 @@ void add_breaker(CLI::App& parent, const Globals& globals, int& exit);
 void add_reload(CLI::App& parent, const Globals& globals, int& exit);
 
 // The file's bytes, "-" being standard input; an error says "FILE: why". At most `most` bytes.
-Result<std::string> read_file(const std::string& path, std::size_t most = 2U << 20U);
+Result<std::string> read_file(const std::string& path, std::size_t most = std::size_t{2} << 20U);
 
 }  // namespace rdmend::ctl

@@ -12,7 +12,9 @@
 namespace rdmend::ctl {
 namespace {
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 int export_one(const std::string& file, const std::string& directory) {
   const auto text = read_file(file);
@@ -41,17 +43,21 @@ int export_one(const std::string& file, const std::string& directory) {
 }  // namespace
 
 void add_export_rules(CLI::App& parent, const Globals&, int& exit) {
-  auto* command = parent.add_subcommand("rules", "Write rule files without rdmend's own keys, as Prometheus loads them");
+  auto* command =
+      parent.add_subcommand("rules", "Write rule files without rdmend's own keys, as Prometheus loads them");
   struct Arguments {
     std::vector<std::string> files;
     std::string directory;
   };
   auto arguments = std::make_shared<Arguments>();
   command->add_option("FILE", arguments->files, "rule files")->required();
-  command->add_option("-o,--output", arguments->directory, "directory to write files of the same names to; standard output takes one file");
+  command->add_option("-o,--output", arguments->directory,
+                      "directory to write files of the same names to; standard output takes one file");
   command->callback([arguments, &exit] {
     if (arguments->directory.empty() && arguments->files.size() > 1) {
-      fmt::print(stderr, "rdmendctl export rules: several files would be one on standard output; give a directory with -o\n");
+      fmt::print(stderr,
+                 "rdmendctl export rules: several files would be one on standard output; give a directory "
+                 "with -o\n");
       exit = usage;
       return;
     }

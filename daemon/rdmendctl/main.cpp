@@ -6,13 +6,13 @@
 #include <CLI/Formatter.hpp>
 #include <exception>
 #include <string_view>
-#include <vector>
 
-#include "base/text.hpp"
 #include "command.hpp"
+#include "command_line.hpp"
 
 namespace {
 
+using namespace rdmend;
 using namespace rdmend::ctl;
 
 // A sub-command is one row here and one file; `group` is the word before its name, or "".
@@ -50,7 +50,9 @@ constexpr Group kGroups[] = {
 
 CLI::App& parent_of(CLI::App& app, std::string_view group) {
   if (group.empty()) return app;
-  for (CLI::App* known : app.get_subcommands([&](const CLI::App* child) { return child->get_name() == group; })) return *known;
+  for (CLI::App* known :
+       app.get_subcommands([&](const CLI::App* child) { return child->get_name() == group; }))
+    return *known;
   CLI::App* made = app.add_subcommand(std::string(group));
   for (const Group& row : kGroups)
     if (row.name == group) made->description(row.help);
@@ -58,52 +60,23 @@ CLI::App& parent_of(CLI::App& app, std::string_view group) {
   return *made;
 }
 
-// A word that is no sub-command, said with the one that was meant: CLI11 only calls it an unexpected argument.
-std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
-  const CLI::App* at = &app;
-  for (const std::string& word : words) {
-    const auto children = at->get_subcommands({});
-    if (children.empty() || word.starts_with('-')) return {};
-    std::vector<std::string_view> names;
-    const CLI::App* next = nullptr;
-    for (const CLI::App* child : children) {
-      names.push_back(child->get_name());
-      if (child->get_name() == word) next = child;
-    }
-    if (next == nullptr) return fmt::format("unknown command '{}'; {}", rdmend::printable(word, 64), rdmend::did_you_mean(word, names));
-    at = next;
-  }
-  return {};
-}
-
-const CLI::App& innermost(const CLI::App& app) {
-  const auto parsed = app.get_subcommands();
-  return parsed.empty() ? app : innermost(*parsed.front());
-}
-
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
-}
-
 int run(int argc, char** argv) {
   CLI::App app{"Talks to rdmend, and checks and tests its files.", "rdmendctl"};
   Globals globals;
   int exit = fine;
   app.set_version_flag("--version", "rdmendctl " RDMEND_VERSION);
-  app.add_option("--socket", globals.control_socket, "Control socket of the daemon")->envname("RDMEND_CONTROL_SOCKET")->capture_default_str();
+  app.add_option("--socket", globals.control_socket, "Control socket of the daemon")
+      ->envname("RDMEND_CONTROL_SOCKET")
+      ->type_name("PATH")
+      ->check(command_line::socket_path())
+      ->capture_default_str();
   app.require_subcommand(1);
+  app.fallthrough();  // --socket may stand after the command too
+  app.footer(
+      "Exit code: 0 fine, 1 something is wrong with what was asked about, 2 wrong command line, 3 rdmend "
+      "cannot be reached");
   for (const Row& row : kCommands) row.add(parent_of(app, row.group), globals, exit);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
-    std::string what = unknown_command(app, {argv + 1, argv + argc});
-    const CLI::App& at = innermost(app);
-    if (what.empty()) what = e.what();
-    fmt::print(stderr, "{}: {}\nsee '{} --help'\n", full_name(at), what, full_name(at));
-    return usage;
-  }
-  return exit;
+  return command_line::parse(app, argc, argv).value_or(exit);
 }
 
 }  // namespace

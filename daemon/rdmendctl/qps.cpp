@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <memory>
 
+#include "base/text.hpp"
 #include "client.hpp"
 #include "text_table.hpp"
 
@@ -11,57 +12,76 @@ namespace rdmend::ctl {
 namespace {
 
 struct Options {
-  bool as_json = false, deep = false;
+  bool deep = false;
   std::string device;
 };
 
 std::vector<std::string> row(const json& device, const json& qp, bool deep) {
   const auto owner = cell(qp, "kernel_owner");
-  std::vector<std::string> out{cell(device, "device"), cell(qp, "port"),   cell(qp, "qpn"),    cell(qp, "type"), cell(qp, "state"),
-                               cell(qp, "remote_qpn"), cell(qp, "rq_psn"), cell(qp, "sq_psn"), cell(qp, qp.contains("tgid") && qp["tgid"] != 0 ? "tgid" : "pid")};
+  std::vector<std::string> out{
+      cell(device, "device"), cell(qp, "port"),
+      cell(qp, "qpn"),        cell(qp, "type"),
+      cell(qp, "state"),      cell(qp, "remote_qpn"),
+      cell(qp, "peer"),       cell(qp, "rq_psn"),
+      cell(qp, "sq_psn"),     cell(qp, qp.contains("tgid") && qp["tgid"] != 0 ? "tgid" : "pid")};
   if (deep) {
     const auto none = json::object();
     const auto& read = qp.contains("attributes") ? qp["attributes"] : none;
-    for (const auto* name : {"timeout", "retry_cnt", "rnr_retry", "min_rnr_timer"}) out.push_back(cell(read, name));
+    for (const auto* name : {"timeout", "retry_cnt", "rnr_retry", "min_rnr_timer"})
+      out.push_back(cell(read, name));
     out.push_back(cell(qp, "deep_error"));
   }
   out.push_back(owner == "-" ? cell(qp, "comm") : "[" + owner + "]");
   return out;
 }
 
-int show(const json& data, const Options& options) {
-  std::vector<std::string> header{"DEVICE", "PORT", "QPN", "TYPE", "STATE", "REMOTE", "RQ-PSN", "SQ-PSN", "PID"};
+int judge(json& data, const Options& options) {
+  if (options.device.empty()) return fine;
+  auto wanted = json::array();
+  for (auto& device : data["devices"])
+    if (device["device"] == options.device) wanted.push_back(std::move(device));
+  data["devices"] = std::move(wanted);
+  if (!data["devices"].empty()) return fine;
+  fmt::print(stderr,
+             "rdmendctl: no queue pairs of a device '{}' are known; 'rdmendctl status' lists the devices\n",
+             printable(options.device, 64));
+  return wrong;
+}
+
+void show(const json& data, const Options& options) {
+  std::vector<std::string> header{"DEVICE", "PORT", "QPN",    "TYPE",   "STATE",
+                                  "REMOTE", "PEER", "RQ-PSN", "SQ-PSN", "PID"};
   if (options.deep) header.insert(header.end(), {"TIMEOUT", "RETRY", "RNR-RETRY", "MIN-RNR-TIMER", "NOTE"});
   header.emplace_back("COMMAND");
   TextTable table(header);
-  int exit = options.device.empty() ? fine : wrong;
   for (const auto& device : data["devices"]) {
-    if (!options.device.empty() && device["device"] != options.device) continue;
-    exit = fine;
     for (const auto& qp : device["qps"]) table.add(row(device, qp, options.deep));
-    if (device["truncated"].get<bool>()) fmt::print(stderr, "{}: more QPs than sampling.qp_cap: not all are listed\n", cell(device, "device"));
-    if (device.contains("deep_error")) fmt::print(stderr, "{}: {}\n", cell(device, "device"), cell(device, "deep_error"));
+    if (device["truncated"].get<bool>())
+      fmt::print(stderr, "{}: more QPs than sampling.qp_cap: not all are listed\n", cell(device, "device"));
+    if (device.contains("deep_error"))
+      fmt::print(stderr, "{}: {}\n", cell(device, "device"), cell(device, "deep_error"));
   }
-  if (exit != fine)
-    fmt::print(stderr, "rdmendctl: no QPs of a device '{}' are known\n", options.device);
+  if (table.empty())
+    fmt::print("no queue pair\n");
   else
     table.print();
-  return exit;
 }
 
 }  // namespace
 
 void add_qps(CLI::App& parent, const Globals& globals, int& exit) {
-  auto* command = parent.add_subcommand("qps", "The queue pairs of every process on this host");
   auto options = std::make_shared<Options>();
-  command->add_option("DEVICE", options->device, "of this device only");
-  command->add_flag("--deep", options->deep, "ask the external hand for their real attributes too");
-  command->add_flag("--json", options->as_json, "for programs");
-  command->callback([&globals, &exit, options] {
-    Call call{"/api/v1/qps", {}};
-    if (options->deep) call.parameters.emplace_back("deep", "1");
-    exit = online(globals, call, options->as_json, [options](const json& data) { return show(data, *options); });
-  });
+  const auto call = [options] {
+    Call out{"/api/v1/qps", {}};
+    if (options->deep) out.parameters.emplace_back("deep", "1");
+    return out;
+  };
+  auto& command = add_question(parent, globals, exit,
+                               {"qps", "The queue pairs of every process on this host", call,
+                                [options](const json& data) { show(data, *options); },
+                                [options](json& data) { return judge(data, *options); }});
+  command.add_option("DEVICE", options->device, "of this device only")->type_name("");
+  command.add_flag("--deep", options->deep, "ask the external hand for their real attributes too");
 }
 
 }  // namespace rdmend::ctl

@@ -17,14 +17,16 @@ std::string series(const json& metric) {
   return printable(labels.text(), 2000);
 }
 
-std::string point(const json& pair) { return fmt::format("{} @[{}]", pair.at(1).get<std::string>(), pair.at(0).dump()); }
+std::string point(const json& pair) {
+  return fmt::format("{} @[{}]", pair.at(1).get<std::string>(), pair.at(0).dump());
+}
 
-int show_query(const json& data) {
+void show_query(const json& data) {
   const auto& result = data["result"];
   const auto type = data["resultType"].get<std::string>();
   if (type == "scalar" || type == "string") {
     fmt::print("{}: {}\n", type, printable(point(result), 2000));
-    return fine;
+    return;
   }
   for (const auto& element : result) {
     if (type == "vector") {
@@ -34,26 +36,28 @@ int show_query(const json& data) {
     fmt::print("{} =>\n", series(element["metric"]));
     for (const auto& value : element["values"]) fmt::print("{}\n", point(value));
   }
-  return fine;
 }
 
 }  // namespace
 
 void add_query(CLI::App& parent, const Globals& globals, int& exit) {
-  auto* command = parent.add_subcommand("query", "The value of a PromQL expression, from the last minutes that rdmend holds");
   struct Options {
     std::string expression, time;
-    bool as_json = false;
   };
   auto options = std::make_shared<Options>();
-  command->add_option("EXPR", options->expression, "the expression")->required();
-  command->add_option("--time", options->time, "at this time: RFC 3339 or seconds since the epoch (default: now)");
-  command->add_flag("--json", options->as_json, "for programs");
-  command->callback([&globals, &exit, options] {
-    Call call{"/api/v1/query", {{"query", options->expression}}, true};
-    if (!options->time.empty()) call.parameters.emplace_back("time", options->time);
-    exit = online(globals, call, options->as_json, show_query);
-  });
+  const auto call = [options] {
+    Call out{"/api/v1/query", {{"query", options->expression}}, true};
+    if (!options->time.empty()) out.parameters.emplace_back("time", options->time);
+    return out;
+  };
+  auto& command =
+      add_question(parent, globals, exit,
+                   {"query", "The value of a PromQL expression, from the last minutes that rdmend holds",
+                    call, show_query});
+  command.add_option("EXPR", options->expression, "the expression, in quotes")->type_name("")->required();
+  command
+      .add_option("--time", options->time, "at this time: RFC 3339 or seconds since the epoch (default: now)")
+      ->type_name("TIME");
 }
 
 }  // namespace rdmend::ctl

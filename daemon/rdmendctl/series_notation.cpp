@@ -14,7 +14,10 @@
 namespace rdmend::ctl {
 namespace {
 
-bool name_char(char c, bool first) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == ':' || (!first && std::isdigit(static_cast<unsigned char>(c))); }
+bool name_char(char c, bool first) {
+  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == ':' ||
+         (!first && std::isdigit(static_cast<unsigned char>(c)));
+}
 
 class SeriesParser {
  public:
@@ -52,7 +55,9 @@ class SeriesParser {
   }
 
  private:
-  Error fault(const std::string& what) const { return {fmt::format("'{}': {} at character {}", printable(text_, 80), what, at_ + 1), 0}; }
+  Error fault(const std::string& what) const {
+    return {fmt::format("'{}': {} at character {}", printable(text_, 80), what, at_ + 1), 0};
+  }
   void skip() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
   }
@@ -103,7 +108,8 @@ class ItemParser {
       return add(out, std::nullopt, 0, at_ == 1 ? 1 : *times);
     }
     if (item_ == "stale") return add(out, stale_marker(), 0, 1);
-    if (item_.starts_with("{{")) return Error{fmt::format("'{}': histograms are not in rdmend", printable(item_, 40)), 0};
+    if (item_.starts_with("{{"))
+      return Error{fmt::format("'{}': histograms are not in rdmend", printable(item_, 40)), 0};
     const auto start = number(true);
     if (!start) return fault();
     double step = 0;
@@ -119,9 +125,14 @@ class ItemParser {
   }
 
  private:
-  Error fault() const { return {fmt::format("'{}' is not a value; legal are: 5, 5x3, 0+10x5, 100-5x4, _, _x3, stale, NaN, Inf", printable(item_, 40)), 0}; }
+  Error fault() const {
+    return {fmt::format("'{}' is not a value; legal are: 5, 5x3, 0+10x5, 100-5x4, _, _x3, stale, NaN, Inf",
+                        printable(item_, 40)),
+            0};
+  }
 
-  Result<void> add(std::vector<std::optional<double>>& out, std::optional<double> value, double step, std::size_t times) const {
+  Result<void> add(std::vector<std::optional<double>>& out, std::optional<double> value, double step,
+                   std::size_t times) const {
     if (out.size() + times > most_) return Error{fmt::format("more than {} values", most_), 0};
     for (std::size_t i = 0; i < times; ++i) {
       out.push_back(value);
@@ -143,9 +154,12 @@ class ItemParser {
   std::optional<double> number(bool sign) {
     const std::size_t begin = at_;
     bool negative = false;
-    if (sign && at_ < item_.size() && (item_[at_] == '-' || item_[at_] == '+')) negative = item_[at_++] == '-';
+    if (sign && at_ < item_.size() && (item_[at_] == '-' || item_[at_] == '+'))
+      negative = item_[at_++] == '-';
     std::string word;
-    for (std::size_t i = at_; i < item_.size() && std::isalpha(static_cast<unsigned char>(item_[i])) && item_[i] != 'x'; ++i) word += static_cast<char>(std::tolower(item_[i]));
+    for (std::size_t i = at_;
+         i < item_.size() && std::isalpha(static_cast<unsigned char>(item_[i])) && item_[i] != 'x'; ++i)
+      word += static_cast<char>(std::tolower(item_[i]));
     if (word == "nan" || word == "inf") {
       at_ += word.size();
       const double value = word == "nan" ? std::nan("") : HUGE_VAL;
@@ -153,7 +167,8 @@ class ItemParser {
     }
     double value = 0;
     const auto [stop, bad] = std::from_chars(item_.data() + at_, item_.data() + item_.size(), value);
-    if (bad != std::errc{} || at_ >= item_.size() || !(std::isdigit(static_cast<unsigned char>(item_[at_])) || item_[at_] == '.')) {
+    if (bad != std::errc{} || at_ >= item_.size() ||
+        !(std::isdigit(static_cast<unsigned char>(item_[at_])) || item_[at_] == '.')) {
       at_ = begin;
       return std::nullopt;
     }
@@ -168,12 +183,15 @@ class ItemParser {
 
 }  // namespace
 
-Result<Labels> parse_series(std::string_view text) { return SeriesParser(text).run(); }
+Result<Labels> parse_series(std::string_view text) {
+  return SeriesParser(text).run();
+}
 
 Result<std::vector<std::optional<double>>> parse_values(std::string_view text, std::size_t most) {
   std::vector<std::optional<double>> out;
   std::string plain(text);
-  std::replace_if(plain.begin(), plain.end(), [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
+  std::replace_if(
+      plain.begin(), plain.end(), [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
   for (const auto item : split(plain, ' ')) {
     if (item.empty()) continue;
     if (auto done = ItemParser(item, most).run(out); !done) return done.error();

@@ -37,8 +37,8 @@ struct ExpectedRemedy {
   std::optional<Labels> labels;  // of the alert, without alertname; not given: of any
   std::optional<std::vector<std::pair<std::string, std::string>>> params;
 };
-// The steps that have begun by eval_time for the alerts of that name: one when an alert fires, the next each `settle` that it
-// goes on.
+// The steps that have begun by eval_time for the alerts of that name: one when an alert fires, the next each
+// `settle` that it goes on.
 struct RemedyTest {
   milliseconds eval_time{0};
   std::string alertname;
@@ -63,7 +63,8 @@ struct TestFile {
 
 TestFile parse_test_file(const std::string& file, const std::string& text, Diagnostics& diagnostics);
 
-// Runs the tests of `parsed`; each failure is a text in promtool's form. `warnings` are lines for standard error.
+// Runs the tests of `parsed`; each failure is a text in promtool's form. `warnings` are lines for standard
+// error.
 std::vector<std::string> run_tests(const TestFile& parsed, std::vector<std::string>& warnings);
 
 }  // namespace rdmend::ctl

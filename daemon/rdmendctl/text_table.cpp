@@ -27,7 +27,8 @@ void TextTable::print() const {
     }
   for (const auto& row : rows_) {
     std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += i + 1 < row.size() ? fmt::format("{:<{}}  ", row[i], widths[i]) : row[i];
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += i + 1 < row.size() ? fmt::format("{:<{}}  ", row[i], widths[i]) : row[i];
     fmt::print("{}\n", line);
   }
 }
@@ -35,14 +36,16 @@ void TextTable::print() const {
 std::string cell(const json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return "-";
-  if (found->is_string()) return found->get_ref<const std::string&>().empty() ? "-" : found->get<std::string>();
+  if (found->is_string())
+    return found->get_ref<const std::string&>().empty() ? "-" : found->get<std::string>();
   return found->is_number_float() ? fmt::format("{}", found->get<double>()) : found->dump();
 }
 
 std::string labels_text(const json& labels) {
   std::string out;
   for (const auto& [name, value] : labels.items())
-    if (name != "alertname") out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, value.get<std::string>());
+    if (name != "alertname")
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, value.get<std::string>());
   return out.empty() ? "-" : out;
 }
 
@@ -55,10 +58,14 @@ std::string time_text(const json& at) {
 
 std::string age_text(const json& at) {
   std::tm broken{};
-  if (!at.is_string() || strptime(at.get_ref<const std::string&>().c_str(), "%Y-%m-%dT%H:%M:%S", &broken) == nullptr) return "-";
+  if (!at.is_string() ||
+      strptime(at.get_ref<const std::string&>().c_str(), "%Y-%m-%dT%H:%M:%S", &broken) == nullptr)
+    return "-";
   return length_text(std::max(0.0, std::difftime(std::time(nullptr), timegm(&broken))));
 }
 
-std::string length_text(double in_seconds) { return format_duration(seconds{static_cast<std::int64_t>(std::floor(in_seconds))}); }
+std::string length_text(double in_seconds) {
+  return format_duration(seconds{static_cast<std::int64_t>(std::floor(in_seconds))});
+}
 
 }  // namespace rdmend::ctl
