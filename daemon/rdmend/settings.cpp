@@ -13,12 +13,13 @@
 
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
+#include "metrics/unknown_series.hpp"
 #include "remedies/remedy.hpp"
 
 namespace rdmend::daemon {
 namespace {
 
-constexpr std::size_t kMostBytes = 4U << 20U;  // of one file
+constexpr std::size_t kMostBytes = std::size_t{4} << 20U;  // of one file
 constexpr std::size_t kMostRuleFiles = 1000;
 
 Result<std::string> read_file(const std::string& path) {
@@ -33,7 +34,8 @@ Result<std::string> read_file(const std::string& path) {
     if (got < 0) return errno_error("cannot be read", errno);
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMostBytes) return Error{fmt::format("is longer than {} MiB", kMostBytes >> 20U), EFBIG};
+    if (text.size() > kMostBytes)
+      return Error{fmt::format("is longer than {} MiB", kMostBytes >> 20U), EFBIG};
   }
 }
 
@@ -44,7 +46,8 @@ std::string host_name() {
 }
 
 // A pattern of a directory that is still empty is no fault, a file named outright that is not there is one.
-void expand(const std::string& config_file, const std::string& pattern, std::vector<std::string>& out, Diagnostics& diagnostics) {
+void expand(const std::string& config_file, const std::string& pattern, std::vector<std::string>& out,
+            Diagnostics& diagnostics) {
   glob_t found{};
   const int code = glob(pattern.c_str(), 0, nullptr, &found);
   for (std::size_t i = 0; i < found.gl_pathc; ++i) out.emplace_back(found.gl_pathv[i]);
@@ -81,7 +84,7 @@ Settings load_settings(const std::string& file, Diagnostics& diagnostics) {
   out.file = file;
   const auto text = read_file(file);
   if (!text) {
-    diagnostics.error(file, {}, text.error().message);
+    diagnostics.error(file, {}, text.error().message, "another file is given with --config");
     return out;
   }
   out.config = config::parse(file, *text, host_name(), diagnostics);
@@ -89,10 +92,16 @@ Settings load_settings(const std::string& file, Diagnostics& diagnostics) {
   std::sort(out.rule_files.begin(), out.rule_files.end());
   out.rule_files.erase(std::unique(out.rule_files.begin(), out.rule_files.end()), out.rule_files.end());
   if (out.rule_files.size() > kMostRuleFiles) {
-    diagnostics.error(file, {}, fmt::format("rule_files: {} files match, {} may", out.rule_files.size(), kMostRuleFiles));
+    diagnostics.error(
+        file, {}, fmt::format("rule_files: {} files match, {} may", out.rule_files.size(), kMostRuleFiles));
     return out;
   }
   for (const auto& path : out.rule_files) load_rule_file(path, out, diagnostics);
+  if (!diagnostics.failed()) {  // else a rule may have no expression
+    metrics::SeriesNames names;
+    names.add_records(out.groups);
+    names.warn_of_unknown(out.groups, diagnostics);
+  }
   return out;
 }
 

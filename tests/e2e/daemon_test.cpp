@@ -149,7 +149,19 @@ TEST_CASE("what changes something is for the control socket, said in words elsew
   CHECK(undo.output.starts_with("rdmendctl: "));
   CHECK(b.ctl("breaker").status == 0);
   CHECK(b.ctl("breaker reset").status == 0);
-  CHECK(b.ctl("mode act --for soon").status == 1);
+  CHECK(b.ctl("mode act --for soon").status == 2);
+  for (const auto* command : {"status", "alerts", "remedies", "events", "qps", "query vector(1)", "explain PortDown", "mode observe", "breaker", "breaker reset"}) {
+    const auto answer = b.ctl(std::string(command) + " --json");
+    INFO(command << ": " << answer.output);
+    CHECK(answer.status == 0);
+    CHECK_FALSE(json::parse(answer.output, nullptr, false).is_discarded());
+  }
+  CHECK(json::parse(b.ctl("mode act --json").output)["mode"] == "act");
+  CHECK(b.ctl("mode observe").output == "mode is observe\n");
+  CHECK(json::parse(b.ctl("breaker --json").output)["open"] == false);
+  const auto unknown_device = b.ctl("qps mlx5_7");
+  CHECK(unknown_device.status == 1);
+  CHECK(has(unknown_device.output, "rdmendctl: no queue pairs of a device 'mlx5_7' are known; 'rdmendctl status' lists the devices\n"));
   CHECK(b.ctl("explain PortDwn").output == "rdmendctl: there is no alerting rule 'PortDwn'; did you mean 'PortDown'?\n");
   CHECK(b.ctl("query 'rdma_port_state{device=\"mlx5_0\"}'").output.starts_with("rdma_port_state{device=\"mlx5_0\",port=\"1\"} => 4 @["));
   CHECK(b.ctl("query 'rate('").status == 1);
@@ -235,7 +247,7 @@ TEST_CASE("an end is orderly, and a restart keeps the time that an alert has bee
 TEST_CASE("--check-config tells every fault and starts nothing") {
   DaemonBench b;
   const auto check = [&] { return run_command(kRdmend + " --check-config --config " + b.config() + " 2>&1"); };
-  CHECK(check().output == b.config() + ": good, and 1 rule files\n");
+  CHECK(check().output == b.config() + ": good, and 1 rule file\n");
   CHECK(check().status == 0);
   b.configure("mod: act\n");
   write_file(b.rules(), "groups:\n- name: g\n  rules:\n  - alert: X\n    expr: up\n    remedy:\n    - raise_min_rnr_timr: {}\n    - advise: {abut: timeout}\n");
@@ -247,14 +259,44 @@ TEST_CASE("--check-config tells every fault and starts nothing") {
   CHECK(has(bad.output, "did you mean 'raise_min_rnr_timer'?"));
   CHECK(has(bad.output, "did you mean 'about'?"));
   CHECK_FALSE(fs::exists(b.socket()));
-  CHECK(run_command(kRdmend + " --check-config --config /nowhere.yaml 2>&1").output == "/nowhere.yaml: error: cannot be read: No such file or directory\n");
+  CHECK(run_command(kRdmend + " --check-config --config /nowhere.yaml 2>&1").output == "/nowhere.yaml: error: cannot be read: No such file or directory; another file is given with --config\n");
+}
+
+TEST_CASE("a rule on a series that nothing has is warned of wherever rules are read (G5)") {
+  Bench b;
+  const std::string warning = b.rules() + ":4:5: warning: the rule 'X' reads 'rdma_port_stat', which rdmend does not have; did you mean 'rdma_port_state'?\n";
+  const std::string rules = "groups:\n- name: g\n  rules:\n  - {alert: X, expr: rdma_port_stat < 4}\n";
+  write_file(b.rules(), rules);
+  const auto checked = run_command(kRdmend + " --check-config --config " + b.config() + " 2>&1");
+  CHECK(checked.status == 0);
+  CHECK(checked.output == warning + b.config() + ": good, and 1 rule file\n");
+  b.start();
+  CHECK(has(b.log(), warning));
+  const auto reloaded = b.ctl("reload --json");
+  CHECK(reloaded.status == 0);
+  const auto answer = json::parse(reloaded.output);
+  CHECK(answer["good"] == true);
+  CHECK(answer["messages"][0].get<std::string>() + "\n" == warning);
+  CHECK(answer["messages"].size() == 2);
 }
 
 TEST_CASE("command lines that are wrong are told so") {
-  CHECK(run_command(kRdmend + " --no-such-thing 2>&1").status == 2);
-  const auto unknown = run_command(kCtl + " statsu 2>&1");
-  CHECK(unknown.status == 2);
-  CHECK(has(unknown.output, "did you mean 'status'?"));
+  const auto says = [&](const std::string& arguments, const std::string& what) {
+    const auto result = run_command(kRdmend + " " + arguments + " 2>&1");
+    CHECK(result.status == 2);
+    CHECK(result.output == "rdmend: " + what + "\nsee 'rdmend --help'\n");
+  };
+  says("--confg x", "unknown option '--confg'; did you mean '--config'?");
+  says("--no-such-thing", "unknown option '--no-such-thing'; legal are: --help, --version, --config, --check-config, --hand");
+  says("rdmend.yaml", "'rdmend.yaml' is one word too many; a value with blanks needs quotes");
+  says("--config", "--config needs a value");
+  const std::string hand = RDMEND_BINARY_DIR "/daemon/hand/rdmend-hand";
+  CHECK(run_command(hand + " --help").status == 0);
+  CHECK(has(run_command(hand + " --help").output, "people have no use for it"));
+  CHECK(run_command(hand + " --version").output.starts_with("rdmend-hand "));
+  CHECK(run_command(hand + " --fd x 2>/dev/null").status == 2);
+  CHECK(run_command(hand + " 3</dev/null 2>&1").output ==
+        "rdmend-hand: descriptor 3 is no SOCK_SEQPACKET socket: rdmend or rdmend-hand.socket starts this program\n");
   const auto away = run_command(kCtl + " --socket /nowhere/control.sock status 2>&1");
   CHECK(away.status == 3);
   CHECK(away.output ==

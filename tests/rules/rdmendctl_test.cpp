@@ -31,14 +31,70 @@ TEST_CASE("a command line that is wrong says what, and ends with 2") {
     CHECK(result.output == what);
   };
   says("chek", "rdmendctl: unknown command 'chek'; did you mean 'check'?\nsee 'rdmendctl --help'\n");
-  says("check rulez x", "rdmendctl check: unknown command 'rulez'; did you mean 'rules'?\nsee 'rdmendctl check --help'\n");
-  says("check", "rdmendctl check: A subcommand is required\nsee 'rdmendctl check --help'\n");
-  says("check config", "rdmendctl check config: FILE is required\nsee 'rdmendctl check config --help'\n");
-  says("check config a b", "rdmendctl check config: The following argument was not expected: b\nsee 'rdmendctl check config --help'\n");
-  says("test rules", "rdmendctl test rules: FILE is required\nsee 'rdmendctl test rules --help'\n");
-  says("export rules a b", "rdmendctl export rules: several files would be one on standard output; give a directory with -o\n");
+  says("check rulez x",
+       "rdmendctl check: unknown command 'rulez'; did you mean 'rules'?\nsee 'rdmendctl check --help'\n");
+  const auto of = [&](const std::string& command, const std::string& arguments, const std::string& what) {
+    says(command + " " + arguments,
+         "rdmendctl " + command + ": " + what + "\nsee 'rdmendctl " + command + " --help'\n");
+  };
+  says("--socket x statsu",
+       "rdmendctl: unknown command 'statsu'; did you mean 'status'?\nsee 'rdmendctl --help'\n");
+  says("--socket=x statsu",
+       "rdmendctl: unknown command 'statsu'; did you mean 'status'?\nsee 'rdmendctl --help'\n");
+  says("--sockt x status",
+       "rdmendctl status: unknown option '--sockt'; did you mean '--socket'?\nsee 'rdmendctl status "
+       "--help'\n");
+  says("--socket '' status",
+       "rdmendctl status: --socket: the path is empty\nsee 'rdmendctl status --help'\n");
+  says("--socket " + std::string(200, 'x') + " status",
+       "rdmendctl status: --socket: the path has 200 bytes, that of a socket may have 107\nsee 'rdmendctl "
+       "status --help'\n");
+  says("",
+       "rdmendctl: a command is missing; legal are: status, qps, alerts, remedies, events, query, explain, "
+       "mode, undo, breaker, reload, "
+       "check, test, export\nsee 'rdmendctl --help'\n");
+  of("check", "", "a command is missing; legal are: config, rules");
+  of("check config", "", "FILE is missing: the configuration, rdmend.yaml");
+  of("check config", "a b", "'b' is one word too many; a value with blanks needs quotes");
+  of("test rules", "", "FILE is missing: files of rule tests");
+  of("status", "--jsn", "unknown option '--jsn'; did you mean '--json'?");
+  of("status", "-x", "unknown option '-x'; legal are: --help, --json, --version, --socket");
+  of("status", "mode act", "'mode' is one word too many; a value with blanks needs quotes");
+  of("events", "--limit", "--limit needs a value");
+  of("events", "--limit 0", "--limit: '0' is not a whole number, 1 to 1000");
+  of("remedies", "--limit 1e3", "--limit: '1e3' is not a whole number, 1 to 1000");
+  of("remedies", "--limit 1 --limit 2", "--limit may be given once only");
+  of("query", "", "EXPR is missing: the expression, in quotes");
+  of("explain", "", "ALERT is missing: the alert's name; 'rdmendctl alerts' lists those that are up");
+  of("mode", "", "MODE is missing: observe or act");
+  of("mode", "atc", "MODE: 'atc' is not known; did you mean 'act'?");
+  of("mode", "act --for soon", "--for: 'soon' is not a duration like 30m or 1h");
+  of("undo", "", "ID is missing: the action's number; 'rdmendctl remedies' lists them");
+  of("undo", "-1", "unknown option '-1'; legal are: --help, --json, --version, --socket");
+  of("undo", "x", "ID: 'x' is not a whole number, 1 or more");
+  of("breaker", "rest", "reset: 'rest' is not known; did you mean 'reset'?");
+  says("export rules a b",
+       "rdmendctl export rules: several files would be one on standard output; give a directory with -o\n");
   CHECK(work.ctl("--version").status == 0);
   CHECK(work.ctl("check config --help").status == 0);
+}
+
+TEST_CASE("a daemon that cannot be reached is told with the reason, and ends with 3") {
+  const Work work("unreachable");
+  const auto says = [&](const std::string& socket, const std::string& why) {
+    for (const std::string command :
+         {"status", "reload --json", "breaker", "mode act --for 1h --json", "undo 7", "query up"}) {
+      const auto result = work.ctl(command + " --socket " + socket);
+      CHECK(result.status == 3);
+      CHECK(result.output == "rdmendctl: cannot reach rdmend at " + socket + ": " + why + "\n");
+    }
+  };
+  work.file("plain", "");
+  says("none.sock",
+       "No such file or directory; is it running? 'systemctl status rdmend' tells; another socket is given "
+       "with --socket");
+  says("plain", "it is not a socket; rdmend's is control_socket of rdmend.yaml, and is given with --socket");
+  says(".", "it is not a socket; rdmend's is control_socket of rdmend.yaml, and is given with --socket");
 }
 
 TEST_CASE("check config") {
@@ -52,7 +108,8 @@ TEST_CASE("check config") {
   CHECK(result.status == 1);
   CHECK(result.output ==
         "bad.yaml:1:7: error: mode: 'obsrve' is not known; did you mean 'observe'?\n"
-        "bad.yaml:2:10: error: listen: 'x': the port is missing; write it like [::]:9879, 127.0.0.1:9879 or unix:/run/rdmend/http.sock\n");
+        "bad.yaml:2:10: error: listen: 'x': the port is missing; write it like [::]:9879, 127.0.0.1:9879 or "
+        "unix:/run/rdmend/http.sock\n");
   result = work.ctl("check config none.yaml");
   CHECK(result.status == 1);
   CHECK(result.output == "none.yaml: No such file or directory\n");
@@ -64,9 +121,14 @@ TEST_CASE("check config") {
 TEST_CASE("check rules, remedies too") {
   const Work work("check_rules");
   work.file("good.yaml", kFile);
-  work.file("records.yaml", "groups: [{name: r, rules: [{record: x, expr: 'rate(rdma_rnr_naks_sent_total[1m])'}]}]\n");
-  work.file("unknown.yaml", "groups:\n- name: g\n  rules:\n  - {alert: A, expr: 'increase(rdma_rnr_nak_sent_total[1m]) > 100 or ALERTS > 1'}\n  - {alert: B, expr: node_infiniband_symbol_error_counter_total > 0}\n");
-  work.file("bad.yaml", "groups:\n- name: g\n  rules:\n  - alert: A\n    expr: |\n      sum(x)\n        > rat(y[5m])\n    remedy:\n    - advice: {about: timeout}\n");
+  work.file("records.yaml",
+            "groups: [{name: r, rules: [{record: x, expr: 'rate(rdma_rnr_naks_sent_total[1m])'}]}]\n");
+  work.file("unknown.yaml",
+            "groups:\n- name: g\n  rules:\n  - {alert: A, expr: 'increase(rdma_rnr_nak_sent_total[1m]) > 100 "
+            "or ALERTS > 1'}\n  - {alert: B, expr: node_infiniband_symbol_error_counter_total > 0}\n");
+  work.file("bad.yaml",
+            "groups:\n- name: g\n  rules:\n  - alert: A\n    expr: |\n      sum(x)\n        > rat(y[5m])\n   "
+            " remedy:\n    - advice: {about: timeout}\n");
   auto result = work.ctl("check rules records.yaml good.yaml");
   CHECK(result.status == 0);
   CHECK(result.output == "records.yaml: good, 1 rule\ngood.yaml: good, 2 rules\n");
@@ -74,8 +136,10 @@ TEST_CASE("check rules, remedies too") {
   CHECK(result.status == 0);
   CHECK(result.output ==
         "unknown.yaml: good, 2 rules\n"
-        "unknown.yaml:4:5: warning: the rule 'A' reads 'rdma_rnr_nak_sent_total', which rdmend does not have; did you mean 'rdma_rnr_naks_sent_total'?\n"
-        "unknown.yaml:5:5: warning: the rule 'B' reads 'node_infiniband_symbol_error_counter_total', which rdmend does not have; its series are in config/reference/metrics.md\n");
+        "unknown.yaml:4:5: warning: the rule 'A' reads 'rdma_rnr_nak_sent_total', which rdmend does not "
+        "have; did you mean 'rdma_rnr_naks_sent_total'?\n"
+        "unknown.yaml:5:5: warning: the rule 'B' reads 'node_infiniband_symbol_error_counter_total', which "
+        "rdmend does not have; its series are in config/reference/metrics.md\n");
   result = work.ctl("check rules records.yaml good.yaml bad.yaml none.yaml");
   CHECK(result.status == 1);
   CHECK(result.output ==
@@ -104,7 +168,9 @@ TEST_CASE("export rules, to standard output and to a directory") {
         annotations:
           summary: "{{ $labels.a }} is {{ $value }}"
 )");
-  CHECK(work.run("mkdir out && " RDMENDCTL " export rules -o out rules.yaml && promtool check rules out/rules.yaml >/dev/null").status == 0);
+  CHECK(work.run("mkdir out && " RDMENDCTL
+                 " export rules -o out rules.yaml && promtool check rules out/rules.yaml >/dev/null")
+            .status == 0);
   result = work.ctl("export rules bad.yaml");
   CHECK(result.status == 1);
   CHECK(result.output == "bad.yaml:1:28: error: the rule 'A' has no expr\n");
@@ -114,12 +180,16 @@ TEST_CASE("export rules, to standard output and to a directory") {
 TEST_CASE("test rules: remedy_test says what would have begun") {
   const Work work("remedy_test");
   work.file("rules.yaml", kFile);
-  const std::string head = "rule_files: [rules.yaml]\nevaluation_interval: 10s\ntests:\n- interval: 10s\n  input_series: [{series: 'x{a=\"1\"}', values: '0 0 4x20'}]\n  remedy_test:\n";
+  const std::string head =
+      "rule_files: [rules.yaml]\nevaluation_interval: 10s\ntests:\n- interval: 10s\n  input_series: "
+      "[{series: 'x{a=\"1\"}', values: '0 0 4x20'}]\n  remedy_test:\n";
   work.file("good.yaml", head + R"(  - {eval_time: 10s, alertname: A, exp_remedies: []}
   - {eval_time: 20s, alertname: A, exp_remedies: [{kind: raise_min_rnr_timer, labels: {a: "1", severity: page}, params: {factor: 2}}]}
   - {eval_time: 50s, alertname: A, exp_remedies: [{kind: advise}, {kind: raise_min_rnr_timer}]}
 )");
-  work.file("bad.yaml", head + R"(  - {eval_time: 20s, alertname: A, exp_remedies: [{kind: advise, params: {about: timeout}}]}
+  work.file(
+      "bad.yaml",
+      head + R"(  - {eval_time: 20s, alertname: A, exp_remedies: [{kind: advise, params: {about: timeout}}]}
   - {eval_time: 50s, alertname: A, exp_remedies: [{kind: raise_min_rnr_timer, labels: {a: "2"}}]}
   - {eval_time: 50s, alertname: B, exp_remedies: [{kind: advise}]}
 )");
@@ -192,10 +262,12 @@ bad.yaml:18:35: error: kind is missing
 
 TEST_CASE("test rules: a rule file with faults fails its test with all of them") {
   const Work work("rule_faults");
-  work.file("rules.yaml", "groups:\n- name: g\n  rules:\n  - {alert: A, expr: 'rat(x[5m])'}\n  - {alert: B}\n");
+  work.file("rules.yaml",
+            "groups:\n- name: g\n  rules:\n  - {alert: A, expr: 'rat(x[5m])'}\n  - {alert: B}\n");
   work.file("test.yaml", "rule_files: [rules.yaml]\ntests: [{interval: 1m}]\n");
   const auto result = work.ctl("test rules test.yaml");
   CHECK(result.status == 1);
   CHECK(result.output ==
-        "Unit Testing:  test.yaml\n\n  FAILED:\nrules.yaml:4:23: error: unknown function 'rat'; did you mean 'rate'?\nrules.yaml:5:5: error: the rule 'B' has no expr\n");
+        "Unit Testing:  test.yaml\n\n  FAILED:\nrules.yaml:4:23: error: unknown function 'rat'; did you mean "
+        "'rate'?\nrules.yaml:5:5: error: the rule 'B' has no expr\n");
 }
