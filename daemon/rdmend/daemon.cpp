@@ -18,7 +18,6 @@ constexpr milliseconds kReadyLook{50};
 // A device that hangs must not keep rdmend from being ready, nor from taking up what a former life left due.
 constexpr milliseconds kReadyAtLatest{5'000};
 constexpr milliseconds kResumeAtLatest{15'000};
-constexpr milliseconds kNoDevices{1'000};
 constexpr milliseconds kFlush{3'000};
 
 }  // namespace
@@ -103,8 +102,8 @@ void Daemon::State::begin_timers() {
 }
 
 bool Daemon::State::devices_were_read() const {
+  if (!host.searched()) return false;
   const auto devices = host.devices();
-  if (devices.empty()) return loop.now().mono - started.mono >= kNoDevices;
   return std::all_of(devices.begin(), devices.end(), [&](const auto& d) { return d.stale || devices_read.contains(d.name); });
 }
 

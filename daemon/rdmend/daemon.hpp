@@ -15,7 +15,7 @@ struct DaemonOptions {
   std::vector<PassedSocket> sockets;  // that systemd listens on for us
 };
 
-// The composition root: makes the rooms from the settings and lets them speak to each other (DESIGN section 1).
+// The composition root: makes the rooms from the settings and lets them speak to each other.
 class Daemon {
  public:
   Daemon(Loop& loop, Settings settings, DaemonOptions options);

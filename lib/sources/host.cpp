@@ -67,7 +67,7 @@ struct Host::State {
   std::set<const Device*> closed;              // of these, those that can be destroyed
   Reactor::Handle tick, rescan, sweep, scan_deadline;
   log::Limiter complaints{std::chrono::minutes{10}};
-  bool scanning = false, scan_again = false;
+  bool scanning = false, scan_again = false, searched = false;
   bool said_none = false, said_exclusive = false, exclusive = false;
 };
 
@@ -132,6 +132,7 @@ void Host::State::say_once(const Findings& findings) {
 }
 
 void Host::State::on_found(Findings findings) {
+  searched = true;
   say_once(findings);
   std::erase_if(findings.devices, [&](const FoundDevice& found) { return !choice.wants(found.name); });
   std::vector<std::string> gone;
@@ -214,6 +215,8 @@ void Host::reconfigure(Options options) {
 void Host::request_qp_dump(const std::string& device) {
   if (const auto known = state_->devices.find(device); known != state_->devices.end()) known->second->request_dump();
 }
+
+bool Host::searched() const { return state_->searched; }
 
 std::vector<DeviceStatus> Host::devices() const {
   std::vector<DeviceStatus> all;

@@ -17,7 +17,7 @@ class Choice;
 class NetdevCalls;
 
 struct Options {
-  std::string sysfs;     // "/sys"; any other tree turns netlink, verbs and uevents off (DESIGN section 8, paths)
+  std::string sysfs;     // "/sys"; any other tree turns netlink, verbs and uevents off
   std::string proc;      // "/proc"
   bool live = true;      // false: everything comes from `sysfs` alone, rescanned every 10 s
   std::vector<std::string> include{".*"};  // device names, RE2, anchored
@@ -57,6 +57,8 @@ class Host {
   void reconfigure(Options options);
   // A QP dump of `device` now, out of its rhythm (a remedy's evidence); the answer comes to `sinks.qps`, merged when one is under way.
   void request_qp_dump(const std::string& device);
+  // Whether the first search for devices is done: from then on devices() tells what there is, nothing included.
+  [[nodiscard]] bool searched() const;
   [[nodiscard]] std::vector<DeviceStatus> devices() const;
   // The latest dump of each device.
   [[nodiscard]] std::vector<QpDump> qps() const;

@@ -25,7 +25,8 @@ using Site = test::SiteOf<test::Tree>;
 
 TEST_CASE_METHOD(Site, "A2, A22: no device is a normal state; one that comes later is found, one that goes leaves no series") {
   start();
-  loop.advance(1s);
+  CHECK_FALSE(host->searched());
+  REQUIRE(loop.run_until([&] { return host->searched(); }));
   CHECK(host->devices().empty());
   CHECK(values.empty());
   device("mlx5_0");
@@ -44,8 +45,18 @@ TEST_CASE_METHOD(Site, "A2, A22: no device is a normal state; one that comes lat
 TEST_CASE_METHOD(Site, "A4: a tree that is not there at all is no device") {
   options.sysfs = tree.at("nothing/here");
   start();
+  REQUIRE(loop.run_until([&] { return host->searched(); }));
   loop.advance(30s);
   CHECK(host->devices().empty());
+}
+
+TEST_CASE_METHOD(Site, "the first search is done only when its devices are known") {
+  device("mlx5_0");
+  device("mlx5_1");
+  start();
+  CHECK(host->devices().empty());
+  REQUIRE(loop.run_until([&] { return host->searched(); }));
+  CHECK(host->devices().size() == 2);
 }
 
 TEST_CASE_METHOD(Site, "a port tells its state, its rate and who it is") {
