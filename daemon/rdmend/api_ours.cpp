@@ -58,6 +58,7 @@ json qp_json(const QpInfo& qp) {
   json out{{"qpn", qp.qpn},           {"type", qp_type_name(qp.type)}, {"state", qp_state_name(qp.state)}, {"port", qp.port},
            {"pid", qp.pid},           {"comm", qp.comm},               {"kernel_owner", qp.kernel_owner}};
   if (qp.remote_qpn) out["remote_qpn"] = *qp.remote_qpn;
+  if (!qp.peer.empty()) out["peer"] = qp.peer;
   if (qp.rq_psn) out["rq_psn"] = *qp.rq_psn;
   if (qp.sq_psn) out["sq_psn"] = *qp.sq_psn;
   if (qp.path_mig_state) out["path_mig_state"] = *qp.path_mig_state;

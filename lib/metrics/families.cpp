@@ -153,7 +153,10 @@ FamilySection raw() {
 FamilySection queue_pairs() {
   return {"One series a queue pair",
           {
-              {"rdma_qp_info", gauge, "device, port, qpn, type, state, pid, comm", "Always 1; what the queue pair is and whose.", true},
+              {"rdma_qp_info", gauge, "device, port, qpn, type, state, pid, comm, peer",
+               "Always 1; what the queue pair is and whose. `peer` is the address that rdma_cm connected it to; it is empty where the application "
+               "exchanged addresses itself, for the kernel tells nobody then.",
+               true},
           }};
 }
 

@@ -9,7 +9,7 @@
 
 namespace rdmend {
 
-// ib_qp_type and ib_qp_state as the kernel numbers them (include/rdma/ib_verbs.h; FACTS D.3).
+// ib_qp_type and ib_qp_state as the kernel numbers them (include/rdma/ib_verbs.h).
 enum class QpType : std::uint8_t { smi = 0, gsi = 1, rc = 2, uc = 3, ud = 4, raw_ipv6 = 5, raw_ethertype = 6, raw_packet = 8, xrc_ini = 9, xrc_tgt = 10, driver = 0xff };
 enum class QpState : std::uint8_t { reset = 0, init = 1, rtr = 2, rts = 3, sqd = 4, sqe = 5, err = 6 };
 
@@ -31,6 +31,7 @@ struct QpInfo {
   std::uint32_t pid = 0;         // the *thread* that made it; 0 when it has ended, or for the kernel's own
   std::string kernel_owner;      // "ib_core" and the like; empty for a process's
   std::string comm;              // of the owning process, from /proc, empty when unknown
+  std::string peer;              // address that rdma_cm connected it to, empty when it was connected otherwise
   std::optional<std::uint32_t> pdn;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/nldev.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <libmnl/libmnl.h>
 #include <linux/netlink.h>
@@ -39,6 +40,18 @@ std::string text(Payload value) {
   const auto* const first = reinterpret_cast<const char*>(value.data());
   const std::size_t most = std::min(value.size(), kMostText);
   return {first, strnlen(first, most)};
+}
+
+// Of a struct __kernel_sockaddr_storage; "" for a family that is not one of rdma_cm's.
+std::string address_text(Payload storage) {
+  constexpr int kInfiniband = 27;                // AF_IB; <rdma/ib.h>'s struct sockaddr_ib has the GID at offset 8
+  constexpr std::size_t kV4 = 4, kV6 = 8;        // offsets of the address in sockaddr_in and, as in sockaddr_ib, sockaddr_in6
+  char out[INET6_ADDRSTRLEN] = "";
+  const auto family = number<std::uint16_t>(storage.first(std::min(storage.size(), sizeof(std::uint16_t)))).value_or(0);
+  const bool v4 = family == AF_INET;
+  if ((!v4 && family != AF_INET6 && family != kInfiniband) || storage.size() < kV6 + sizeof(in6_addr)) return {};
+  inet_ntop(v4 ? AF_INET : AF_INET6, storage.data() + (v4 ? kV4 : kV6), out, sizeof out);
+  return out;
 }
 
 void decode_qp(Payload entry, QpInfo& qp, bool& has_number) {
@@ -158,6 +171,23 @@ Result<std::vector<QpInfo>> decode_qps(Payload payload) {
     });
   });
   return qps;
+}
+
+Result<std::vector<Peer>> decode_peers(Payload payload) {
+  std::vector<Peer> peers;
+  for_each_attribute(payload, [&](int type, Payload table) {
+    if (type != RDMA_NLDEV_ATTR_RES_CM_ID) return;
+    for_each_attribute(table, [&](int entry_type, Payload entry) {
+      if (entry_type != RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY) return;
+      Peer peer;
+      for_each_attribute(entry, [&](int field, Payload value) {
+        if (field == RDMA_NLDEV_ATTR_RES_LQPN) peer.qpn = number<std::uint32_t>(value).value_or(0);
+        if (field == RDMA_NLDEV_ATTR_RES_DST_ADDR) peer.address = address_text(value);
+      });
+      if (peer.qpn != 0 && !peer.address.empty()) peers.push_back(std::move(peer));
+    });
+  });
+  return peers;
 }
 
 Result<bool> decode_shared_netns(Payload payload) {

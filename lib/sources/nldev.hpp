@@ -36,6 +36,11 @@ struct Chardev {
   std::string name;                        // "uverbs0"
   std::optional<std::uint64_t> driver_id;  // enum rdma_driver_id; some PCI drivers do not say
 };
+// A connection of rdma_cm that has a QP: whom it leads to.
+struct Peer {
+  std::uint32_t qpn = 0;
+  std::string address;  // "10.0.0.2", "fd00::2"; of an InfiniBand address its GID
+};
 using Counters = std::vector<std::pair<std::string, std::uint64_t>>;
 
 // Payload: a message without its header.
@@ -46,6 +51,8 @@ Result<Chardev> decode_chardev(Payload payload);
 Result<Counters> decode_counters(Payload payload);
 // A RES_QP_GET answer holds any number of QPs in a dump, and is itself one QP in a single get.
 Result<std::vector<QpInfo>> decode_qps(Payload payload);
+// Of a RES_CM_ID_GET dump; ids without QP or destination (listeners) are left out.
+Result<std::vector<Peer>> decode_peers(Payload payload);
 // 1: devices are shared by all network namespaces; 0: each belongs to one.
 Result<bool> decode_shared_netns(Payload payload);
 

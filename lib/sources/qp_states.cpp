@@ -83,6 +83,27 @@ void QpReader::name_owners(QpReading& reading) const {
   }
 }
 
+// rdma_cm knows whom it connected; whoever connects otherwise (NCCL, perftest without -R) tells the kernel no address.
+void QpReader::name_peers(QpReading& reading) {
+  if (!peers_told_ || reading.qps.empty()) return;
+  auto socket = NlSocket::open();
+  if (!socket) return;
+  std::map<std::uint32_t, std::string> peers;
+  const nldev::Request request{.command = RDMA_NLDEV_CMD_RES_CM_ID_GET, .dump = true, .device = index_};
+  const auto asked = socket->ask(request, [&](nldev::Payload payload) -> Result<void> {
+    auto some = nldev::decode_peers(payload);
+    if (!some) return {};
+    for (auto& peer : *some) {
+      if (peers.size() >= cap_) return Error{"the cap on QPs was reached", E2BIG};
+      peers[peer.qpn] = std::move(peer.address);
+    }
+    return {};
+  });
+  if (!asked && (asked.error().code == EOPNOTSUPP || asked.error().code == EINVAL)) peers_told_ = false;
+  for (auto& qp : reading.qps)
+    if (const auto known = peers.find(qp.qpn); known != peers.end()) qp.peer = known->second;
+}
+
 QpReading QpReader::read() {
   QpReading reading;
   for (int i = 0; i < kMostRepeats; ++i) {
@@ -100,6 +121,7 @@ QpReading QpReader::read() {
   known_.clear();
   for (const auto& qp : reading.qps) known_.insert(qp.qpn);
   name_owners(reading);
+  name_peers(reading);
   return reading;
 }
 
@@ -131,6 +153,7 @@ std::vector<Sample> QpSeries::step(const QpReading& reading, Timestamp at, milli
                               {"qpn", std::to_string(qp.qpn)},
                               {"pid", pid == 0 ? "" : std::to_string(pid)},
                               {"comm", comm},
+                              {"peer", qp.peer},
                               {"type", type},
                               {"state", state}},
                        1});

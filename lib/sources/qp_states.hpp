@@ -35,11 +35,13 @@ class QpReader {
   int dump(QpReading& into);
   void ask_one_by_one(QpReading& into);
   void name_owners(QpReading& reading) const;
+  void name_peers(QpReading& reading);
   std::uint32_t index_;
   std::string device_, proc_;
   std::size_t cap_;
   std::optional<NlSocket> socket_;
   std::set<std::uint32_t> known_;
+  bool peers_told_ = true;  // false: this kernel does not tell the connections of rdma_cm
 };
 
 // What becomes series of one device's dumps.

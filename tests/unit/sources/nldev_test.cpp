@@ -4,6 +4,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
+#include <sys/socket.h>
 
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -37,6 +38,9 @@ class Message {
   Message& u32(int type, std::uint32_t value) { return mnl_attr_put_u32(header_, static_cast<std::uint16_t>(type), value), *this; }
   Message& u64(int type, std::uint64_t value) { return mnl_attr_put_u64(header_, static_cast<std::uint16_t>(type), value), *this; }
   Message& text(int type, const char* value) { return mnl_attr_put_strz(header_, static_cast<std::uint16_t>(type), value), *this; }
+  Message& data(int type, const void* bytes, std::size_t size) {
+    return mnl_attr_put(header_, static_cast<std::uint16_t>(type), size, bytes), *this;
+  }
   template <class Fill>
   Message& nest(int type, Fill fill) {
     nlattr* const start = mnl_attr_nest_start(header_, static_cast<std::uint16_t>(type));
@@ -159,6 +163,43 @@ TEST_CASE("a single queue pair stands at the top of its message") {
   CHECK(qps->front().state == 6);
 }
 
+TEST_CASE("the peers of rdma_cm's connections are told; listeners and what is cut short are left out") {
+  sockaddr_storage v4{};
+  sockaddr_storage v6{};
+  sockaddr_storage ib{};
+  const auto put = [](sockaddr_storage& to, sa_family_t family, std::size_t at, std::vector<std::uint8_t> bytes) {
+    to.ss_family = family;
+    std::memcpy(reinterpret_cast<char*>(&to) + at, bytes.data(), bytes.size());
+  };
+  put(v4, AF_INET, 4, {10, 0, 0, 2});
+  put(v6, AF_INET6, 8, {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2});
+  put(ib, 27, 8, {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 2, 0xc9, 3, 0, 0, 0, 1});  // AF_IB
+  Message message(RDMA_NLDEV_CMD_RES_CM_ID_GET, NLM_F_MULTI);
+  const auto entry = [&](Message& table, std::uint32_t qpn, const sockaddr_storage* to, std::size_t size = sizeof(sockaddr_storage)) {
+    table.nest(RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, [&](Message& one) {
+      one.u32(RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+      if (qpn != 0) one.u32(RDMA_NLDEV_ATTR_RES_LQPN, qpn);
+      if (to != nullptr) one.data(RDMA_NLDEV_ATTR_RES_DST_ADDR, to, size);
+    });
+  };
+  message.u32(RDMA_NLDEV_ATTR_DEV_INDEX, 5).nest(RDMA_NLDEV_ATTR_RES_CM_ID, [&](Message& table) {
+    entry(table, 17, &v4);
+    entry(table, 18, &v6);
+    entry(table, 19, &ib);
+    entry(table, 0, &v4);
+    entry(table, 20, nullptr);
+    entry(table, 21, &v6, 12);
+    entry(table, 22, &v4, 1);
+  });
+  const auto peers = nldev::decode_peers(message.payload());
+  REQUIRE(peers);
+  REQUIRE(peers->size() == 3);
+  CHECK(peers->at(0).qpn == 17);
+  CHECK(peers->at(0).address == "10.0.0.2");
+  CHECK(peers->at(1).address == "fd00::2");
+  CHECK(peers->at(2).address == "fe80::2:c903:0:1");
+}
+
 TEST_CASE("character device, port and network namespaces") {
   const auto chardev = nldev::decode_chardev(
       Message(RDMA_NLDEV_CMD_GET_CHARDEV).text(RDMA_NLDEV_ATTR_CHARDEV_NAME, "uverbs0").u32(RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, 14).payload());
@@ -219,6 +260,7 @@ TEST_CASE("messages cut short anywhere, or with any byte changed, neither crash 
     (void)nldev::decode_chardev(payload);
     (void)nldev::decode_shared_netns(payload);
     if (const auto counters = nldev::decode_counters(payload)) CHECK(counters->size() <= payload.size() / 4);
+    if (const auto peers = nldev::decode_peers(payload)) CHECK(peers->size() <= payload.size() / 4);
     if (const auto qps = nldev::decode_qps(payload)) CHECK(qps->size() <= payload.size() / 4 + 1);
   };
   for (const auto& message : {device_message().bytes(), counters_message().bytes(), qps_message().bytes()}) {

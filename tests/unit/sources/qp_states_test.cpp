@@ -60,6 +60,10 @@ TEST_CASE("each QP is told with its process") {
   QpSeries series("rxe1");
   const auto all = told(series.step(reading({qp(17, QpState::rts)}), kStart, 30s));
   CHECK(all.at(R"(rdma_qp_info{comm="ib_send_bw",device="rxe1",pid="800",port="1",qpn="17",state="RTS",type="RC"})") == 1);
+  auto connected = qp(17, QpState::rts);
+  connected.peer = "10.0.0.2";  // rdma_cm's
+  CHECK(told(series.step(reading({connected}), kStart, 30s))
+            .contains(R"(rdma_qp_info{comm="ib_send_bw",device="rxe1",peer="10.0.0.2",pid="800",port="1",qpn="17",state="RTS",type="RC"})"));
 }
 
 TEST_CASE("a QP is stuck in error when two scans find it so, of the same process") {
