@@ -18,17 +18,11 @@ wire::HandRequest request_of(const QpDump& dump) {
   out.kind = wire::HandRequest::Kind::query;
   out.device = dump.device;
   for (const auto& qp : dump.qps) {
-    const bool connected = qp.type == static_cast<std::uint8_t>(QpType::rc) || qp.type == static_cast<std::uint8_t>(QpType::uc);
+    const bool connected =
+        qp.type == static_cast<std::uint8_t>(QpType::rc) || qp.type == static_cast<std::uint8_t>(QpType::uc);
     if (!connected || !qp.kernel_owner.empty() || out.qps.size() == wire::kHandMostQps) continue;
     out.device_index = qp.device_index;
-    wire::HandQp asked;
-    asked.qpn = qp.qpn;
-    asked.pid = qp.pid;
-    asked.remote_qpn = qp.remote_qpn.value_or(0);
-    asked.state = qp.state;
-    asked.rq_psn = qp.rq_psn.value_or(0);
-    asked.sq_psn = qp.sq_psn.value_or(0);
-    out.qps.push_back(asked);
+    out.qps.push_back(wire::hand_qp(qp));
   }
   return out;
 }
@@ -42,7 +36,8 @@ void take(const std::shared_ptr<Look>& look, std::size_t index, const Result<wir
 
 }  // namespace
 
-void look_deep(Core& core, const std::vector<QpDump>& dumps, std::function<void(const std::vector<DeepAnswer>&)> done) {
+void look_deep(Core& core, const std::vector<QpDump>& dumps,
+               std::function<void(const std::vector<DeepAnswer>&)> done) {
   auto look = std::make_shared<Look>();
   look->answers.resize(dumps.size());
   const auto unavailable = core.hand.unavailable();
@@ -62,7 +57,8 @@ void look_deep(Core& core, const std::vector<QpDump>& dumps, std::function<void(
     done(answers);
   };
   for (auto& [index, request] : requests)
-    core.hand.request(std::move(request), kDeadline, [look, i = index](const Result<wire::HandReply>& reply) { take(look, i, reply); });
+    core.hand.request(std::move(request), kDeadline,
+                      [look, i = index](const Result<wire::HandReply>& reply) { take(look, i, reply); });
 }
 
 }  // namespace rdmend::daemon

@@ -10,6 +10,7 @@ QpTable::QpTable(Reactor& reactor, std::function<void(const std::string& device)
 
 void QpTable::take(QpDump dump) {
   auto& dumps = dumps_[dump.device];
+  dumps.history.take(dump);
   dumps.previous = std::exchange(dumps.latest, std::move(dump));
   const auto device = dumps.latest.device;
   // Who is answered may ask again; those wait for the next dump.
@@ -19,7 +20,9 @@ void QpTable::take(QpDump dump) {
   for (const auto waiter : answered) answer(waiter, true);
 }
 
-void QpTable::forget(const std::string& device) { dumps_.erase(device); }
+void QpTable::forget(const std::string& device) {
+  dumps_.erase(device);
+}
 
 void QpTable::answer(std::list<Waiter>::iterator waiter, bool fresh) {
   auto done = std::move(waiter->done);
@@ -29,12 +32,17 @@ void QpTable::answer(std::list<Waiter>::iterator waiter, bool fresh) {
 
 const QpDump& QpTable::latest(const std::string& device) const {
   const auto found = dumps_.find(device);
-  return found == dumps_.end() ? none_ : found->second.latest;
+  return (found == dumps_.end() ? none_ : found->second).latest;
 }
 
 const QpDump& QpTable::previous(const std::string& device) const {
   const auto found = dumps_.find(device);
-  return found == dumps_.end() ? none_ : found->second.previous;
+  return (found == dumps_.end() ? none_ : found->second).previous;
+}
+
+const remedies::ReceiveHistory& QpTable::history(const std::string& device) const {
+  const auto found = dumps_.find(device);
+  return (found == dumps_.end() ? none_ : found->second).history;
 }
 
 std::vector<std::string> QpTable::devices() const {

@@ -8,6 +8,7 @@
 
 #include "base/reactor.hpp"
 #include "model/qp.hpp"
+#include "remedies/receive_history.hpp"
 #include "remedies/remedy.hpp"
 
 namespace rdmend::daemon {
@@ -23,12 +24,14 @@ class QpTable : public remedies::QpTable {
 
   [[nodiscard]] const QpDump& latest(const std::string& device) const override;
   [[nodiscard]] const QpDump& previous(const std::string& device) const override;
+  [[nodiscard]] const remedies::ReceiveHistory& history(const std::string& device) const override;
   [[nodiscard]] std::vector<std::string> devices() const override;
   void refresh(const std::string& device, milliseconds deadline, std::function<void(bool)> done) override;
 
  private:
   struct Dumps {
     QpDump latest, previous;
+    remedies::ReceiveHistory history;
   };
   struct Waiter {
     std::string device;
@@ -41,7 +44,7 @@ class QpTable : public remedies::QpTable {
   std::function<void(const std::string&)> request_;
   std::map<std::string, Dumps> dumps_;
   std::list<Waiter> waiters_;
-  QpDump none_;
+  Dumps none_;
 };
 
 }  // namespace rdmend::daemon

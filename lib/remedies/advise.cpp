@@ -13,11 +13,15 @@ namespace {
 class AdviseAction : public Action {
  public:
   AdviseAction(const advice::TopicRow& topic, const Alert& alert, Environment& environment)
-      : topic_(topic), device_(alert.labels.get("device")), port_(alert.labels.get("port")), environment_(environment) {}
+      : topic_(topic),
+        device_(alert.labels.get("device")),
+        port_(alert.labels.get("port")),
+        environment_(environment) {}
 
   void check(std::function<void(std::string)> done) override {
     done(device_.empty() || port_.empty()
-             ? fmt::format("the alert has no label '{}', so there is no port to advise on", device_.empty() ? "device" : "port")
+             ? fmt::format("the alert has no label '{}', so there is no port to advise on",
+                           device_.empty() ? "device" : "port")
              : "");
   }
   [[nodiscard]] std::vector<Target> targets() const override {
@@ -33,8 +37,12 @@ class AdviseAction : public Action {
     }
     done(std::move(reports));
   }
-  void verify(std::function<void(Report)> done) override { done({Verdict::succeeded, device_ + "/" + port_, "an advice is not verified", {}}); }
-  void undo(std::function<void(Report)> done) override { done({Verdict::undone, device_ + "/" + port_, "an advice changed nothing", {}}); }
+  void verify(std::function<void(Report)> done) override {
+    done({Verdict::succeeded, device_ + "/" + port_, "an advice is not verified", {}});
+  }
+  void undo(std::function<void(Report)> done) override {
+    done({Verdict::undone, device_ + "/" + port_, "an advice changed nothing", {}});
+  }
   [[nodiscard]] bool acts() const override { return false; }
   [[nodiscard]] bool verifiable() const override { return false; }
 
@@ -52,7 +60,9 @@ class Advise : public Remedy {
   [[nodiscard]] std::unique_ptr<Action> begin(const Alert& alert, Environment& environment) const override {
     return std::make_unique<AdviseAction>(topic_, alert, environment);
   }
-  [[nodiscard]] std::unique_ptr<Action> resume(const std::string&, Environment&) const override { return nullptr; }
+  [[nodiscard]] std::unique_ptr<Action> resume(const std::string&, Environment&) const override {
+    return nullptr;
+  }
 
  private:
   const advice::TopicRow& topic_;
@@ -73,7 +83,8 @@ std::unique_ptr<Remedy> compile_advise(const RemedySpec& spec, Diagnostics& diag
   if (about == nullptr) return nullptr;
   const auto* topic = advice::find_topic(*about);
   if (topic == nullptr) {
-    value_error(spec, *param, fmt::format("unknown topic '{}' of advise", printable(*about)), did_you_mean(*about, names), diagnostics);
+    value_error(spec, *param, fmt::format("unknown topic '{}' of advise", printable(*about)),
+                did_you_mean(*about, names), diagnostics);
     return nullptr;
   }
   return std::make_unique<Advise>(*topic);

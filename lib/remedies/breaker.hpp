@@ -8,8 +8,8 @@
 
 namespace rdmend::remedies {
 
-// Opens when too much of the host is to be acted on at once: then the fault is not one of this or that target. It stays
-// open until an operator resets it.
+// Opens when too much of the host is to be acted on at once: then the fault is not one of this or that
+// target. It stays open until an operator resets it.
 class Breaker {
  public:
   struct Limits {
@@ -18,7 +18,8 @@ class Breaker {
     milliseconds window = std::chrono::minutes{1};
   };
   // Would acting on `keys` too, of `total` targets of the host, be too much? "" or why.
-  [[nodiscard]] std::string too_much(const std::vector<std::string>& keys, std::size_t total, const Limits& limits, Instant now);
+  [[nodiscard]] std::string too_much(const std::vector<std::string>& keys, std::size_t total,
+                                     const Limits& limits, Instant now);
   void acted(const std::vector<std::string>& keys, Instant now);
   void open(std::string why) { why_ = std::move(why); }
   void reset();

@@ -11,7 +11,8 @@ namespace rdmend::remedies {
 namespace {
 
 std::string spent_text(const std::string& whose, const config::Bucket& bucket) {
-  return fmt::format("the budget of {} is spent ({} at once, one more each {})", whose, bucket.burst, format_duration(bucket.refill));
+  return fmt::format("the budget of {} is spent ({} at once, one more each {})", whose, bucket.burst,
+                     format_duration(bucket.refill));
 }
 
 }  // namespace
@@ -30,11 +31,13 @@ bool Budget::has_token(Level& level, const config::Bucket& bucket, Instant now) 
 
 std::string Budget::take(const Action::Target& target, Instant now) {
   if (targets_.size() >= kMostKeys || processes_.size() >= kMostKeys) forget_full(now);
-  if (targets_.size() >= kMostKeys && !targets_.contains(target.key)) return "too many targets were acted on lately to keep count of another";
+  if (targets_.size() >= kMostKeys && !targets_.contains(target.key))
+    return "too many targets were acted on lately to keep count of another";
   auto& own = targets_[target.key];
   if (!has_token(own, limits_.qp, now)) return spent_text(target.text, limits_.qp);
   Level* process = target.process.empty() ? nullptr : &processes_[target.process];
-  if (process != nullptr && !has_token(*process, limits_.process, now)) return spent_text(target.process, limits_.process);
+  if (process != nullptr && !has_token(*process, limits_.process, now))
+    return spent_text(target.process, limits_.process);
   if (!has_token(host_, limits_.host, now)) return spent_text("the host", limits_.host);
   own.spent += 1;
   if (process != nullptr) process->spent += 1;

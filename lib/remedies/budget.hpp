@@ -9,7 +9,8 @@
 
 namespace rdmend::remedies {
 
-// How much may be acted on: token buckets a target, a process and for the host. A value, so that a dry run can spend a copy.
+// How much may be acted on: token buckets a target, a process and for the host. A value, so that a dry run
+// can spend a copy.
 class Budget {
  public:
   struct Limits {

@@ -16,9 +16,13 @@ namespace {
 using Json = nlohmann::json;
 constexpr int kVerdicts = static_cast<int>(Verdict::undo_failed) + 1;
 
-const char* mode_name(config::Mode mode) { return mode == config::Mode::act ? "act" : "observe"; }
+const char* mode_name(config::Mode mode) {
+  return mode == config::Mode::act ? "act" : "observe";
+}
 
-Budget::Limits limits_of(const config::Config& config) { return {config.remedies.qp, config.remedies.process, config.remedies.host}; }
+Budget::Limits limits_of(const config::Config& config) {
+  return {config.remedies.qp, config.remedies.process, config.remedies.host};
+}
 
 ActionStatus status_of(const Run& run, const Plan& plan) {
   ActionStatus status;
@@ -46,7 +50,8 @@ std::string left_text(milliseconds left) {
 }  // namespace
 
 const char* phase_name(Phase phase) {
-  static constexpr std::array kNames{"checking", "checking", "running", "settling", "held", "undoing", "ended"};
+  static constexpr std::array kNames{"checking", "checking", "running", "settling",
+                                     "held",     "undoing",  "ended"};
   return kNames[static_cast<std::size_t>(phase)];
 }
 
@@ -65,19 +70,22 @@ void Executor::State::load() {
   if (auto why = journal.get("breaker"); !why.empty()) breaker.open(std::move(why));
   const auto saved = Json::parse(journal.get("mode"), nullptr, false);
   if (!saved.is_object() || !saved.contains("mode") || !saved["mode"].is_string()) return;
-  override_.emplace(Override{saved["mode"] == "act" ? config::Mode::act : config::Mode::observe, std::nullopt, nullptr});
+  override_.emplace(
+      Override{saved["mode"] == "act" ? config::Mode::act : config::Mode::observe, std::nullopt, nullptr});
   if (!saved.contains("until") || !saved["until"].is_number_integer()) return;
   override_->until = Timestamp{milliseconds{saved["until"].get<std::int64_t>()}};
   if (*override_->until <= now().wall)
     override_.reset();
   else
-    override_->timer = environment.reactor.after(*override_->until - now().wall, [this] { override_ended(); });
+    override_->timer =
+        environment.reactor.after(*override_->until - now().wall, [this] { override_ended(); });
 }
 
 void Executor::State::override_ended() {
   override_.reset();
   save_override();
-  operator_line("mode", fmt::format("the operator's override has ended: mode {} as configured", mode_name(configured_mode)));
+  operator_line("mode", fmt::format("the operator's override has ended: mode {} as configured",
+                                    mode_name(configured_mode)));
   try_again();
 }
 
@@ -102,10 +110,14 @@ void Executor::State::operator_line(std::string kind, std::string reason) {
 }
 
 // The one place where a decision or an outcome becomes known: journal, audit line, counters, status.
-void Executor::State::say(const Run& run, const Plan& plan, Verdict verdict, const std::string& target, std::string reason,
-                          std::map<std::string, std::string> figures) {
+void Executor::State::say(const Run& run, const Plan& plan, Verdict verdict, const std::string& target,
+                          std::string reason, std::map<std::string, std::string> figures) {
   log::info("remedies", reason,
-            {{"rule", plan.alert.rule}, {"action", std::to_string(run.id)}, {"kind", run.spec.kind}, {"target", target}, {"verdict", verdict_name(verdict)}});
+            {{"rule", plan.alert.rule},
+             {"action", std::to_string(run.id)},
+             {"kind", run.spec.kind},
+             {"target", target},
+             {"verdict", verdict_name(verdict)}});
   ++counts[{run.spec.kind, verdict}];
   JournalEntry entry;
   entry.action = run.id;
@@ -143,7 +155,8 @@ void Executor::State::adopt(const DueUndo& due) {
   run->remedy = compile(due.spec, ignored);
   if (run->remedy) run->action = run->remedy->resume(due.record, environment);
   if (!run->action) {
-    say(*run, plan, Verdict::undo_failed, due.target, "its undo, written down by a former rdmend, cannot be read", {});
+    say(*run, plan, Verdict::undo_failed, due.target,
+        "its undo, written down by a former rdmend, cannot be read", {});
     return;
   }
   run->description = run->remedy->describe();
@@ -172,11 +185,13 @@ void Executor::rules_loaded(std::span<const std::string> rules) {
   std::vector<std::uint64_t> orphans;
   for (const auto& [id, run] : state_->runs) {
     const auto& rule = state_->plans.at(run->plan).alert.rule;
-    if (run->action->undoable() && std::find(rules.begin(), rules.end(), rule) == rules.end()) orphans.push_back(id);
+    if (run->action->undoable() && std::find(rules.begin(), rules.end(), rule) == rules.end())
+      orphans.push_back(id);
   }
   for (const auto id : orphans)
     if (auto* run = state_->find(id)) state_->undo(*run, "its rule is no longer loaded");
-  // Rules are loaded anew at each reload: what was compiled for lists that no alert carries any more is let go.
+  // Rules are loaded anew at each reload: what was compiled for lists that no alert carries any more is let
+  // go.
   std::erase_if(state_->ladders, [](const auto& item) { return item.second.use_count() == 1; });
 }
 
@@ -187,7 +202,8 @@ void Executor::resume(std::span<const Alert> active) {
   if (!fault.empty()) log::error("remedies", fault);
   for (const auto& one : due) state.adopt(one);
   for (const auto& one : due)
-    if (auto* run = state.find(one.action); run != nullptr && !one.verified) state.undo(*run, "rdmend ended before it was verified");
+    if (auto* run = state.find(one.action); run != nullptr && !one.verified)
+      state.undo(*run, "rdmend ended before it was verified");
   for (const auto& alert : active)
     if (alert.state == AlertState::firing) state.fire(alert);
   state.persist();
@@ -203,6 +219,7 @@ void Executor::on_decisions(std::span<const Decision> decisions, Now) {
       state_->fire(decision.alert);
     else
       state_->resolve(decision.alert);
+    if (decision.alert.state == AlertState::pending) state_->foresee(decision.alert);
   }
 }
 
@@ -214,37 +231,50 @@ void Executor::set_mode(config::Mode mode, std::optional<milliseconds> duration,
     state.override_->timer = state.environment.reactor.after(*duration, [&state] { state.override_ended(); });
   }
   state.save_override();
-  state.operator_line("mode", fmt::format("mode {} by the operator{}", mode_name(mode), duration ? " for " + format_duration(*duration) : ""));
+  state.operator_line("mode", fmt::format("mode {} by the operator{}", mode_name(mode),
+                                          duration ? " for " + format_duration(*duration) : ""));
   state.try_again();
 }
 
-config::Mode Executor::mode() const { return state_->mode(); }
+config::Mode Executor::mode() const {
+  return state_->mode();
+}
 
 std::string Executor::mode_text(Now now) const {
   const auto& current = state_->override_;
   if (!current) return mode_name(state_->configured_mode);
   if (!current->until) return fmt::format("{} (operator)", mode_name(current->mode));
-  return fmt::format("{} (operator, {} left)", mode_name(current->mode), left_text(*current->until - now.wall));
+  return fmt::format("{} (operator, {} left)", mode_name(current->mode),
+                     left_text(*current->until - now.wall));
 }
 
 Result<void> Executor::undo(std::uint64_t action, Now) {
   auto* run = state_->find(action);
   if (run == nullptr) {
     const auto& ended = state_->ended;
-    const auto at = std::find_if(ended.begin(), ended.end(), [&](const ActionStatus& status) { return status.id == action; });
+    const auto at = std::find_if(ended.begin(), ended.end(),
+                                 [&](const ActionStatus& status) { return status.id == action; });
     if (at == ended.end()) return Error{fmt::format("there is no action {}", action)};
-    return Error{fmt::format("action {} ({}) has ended ({}): nothing is left to undo", action, at->kind, verdict_name(at->verdict))};
+    return Error{fmt::format("action {} ({}) has ended ({}): nothing is left to undo", action, at->kind,
+                             verdict_name(at->verdict))};
   }
   if (run->phase == Phase::undoing) return Error{fmt::format("action {} is being undone already", action)};
-  if (!run->action->undoable()) return Error{fmt::format("action {} ({}) has changed nothing that could be undone", action, run->spec.kind)};
-  if (run->phase == Phase::running) return Error{fmt::format("action {} is at work this moment: ask again", action)};
+  if (!run->action->undoable())
+    return Error{
+        fmt::format("action {} ({}) has changed nothing that could be undone", action, run->spec.kind)};
+  if (run->phase == Phase::running)
+    return Error{fmt::format("action {} is at work this moment: ask again", action)};
   state_->undo(*run, "the operator asked for it");
   return {};
 }
 
-bool Executor::breaker_open() const { return state_->breaker.is_open(); }
+bool Executor::breaker_open() const {
+  return state_->breaker.is_open();
+}
 
-std::string Executor::breaker_text() const { return state_->breaker.is_open() ? "open: " + state_->breaker.why() : "closed"; }
+std::string Executor::breaker_text() const {
+  return state_->breaker.is_open() ? "open: " + state_->breaker.why() : "closed";
+}
 
 void Executor::reset_breaker(Now) {
   const bool was_open = state_->breaker.is_open();

@@ -25,8 +25,9 @@ struct ActionStatus {
   bool undoable = false;
 };
 
-// Decides, within mode, allow list, budgets, hold-downs and the breaker, which step of which alert's remedy runs now; follows each
-// action through check, run, settle, verify, hold and undo; escalates to the next step; writes the journal. One thread.
+// Decides, within mode, allow list, budgets, hold-downs and the breaker, which step of which alert's remedy
+// runs now; follows each action through check, run, settle, verify, hold and undo; escalates to the next
+// step; writes the journal. One thread.
 class Executor {
  public:
   Executor(Environment environment, journal::Journal& journal, const config::Config& config);
@@ -35,8 +36,9 @@ class Executor {
   void reconfigure(const config::Config& config);
   // The alerting rules that are loaded now: what was changed for any other rule is given back at once.
   void rules_loaded(std::span<const std::string> rules);
-  // Undoes what a former life left due and adopts the rest with its hold. Once, after the first QP dumps. `active`: the
-  // alerts as the rules restored them; a firing one keeps what was done for it, and its remedy goes on.
+  // Undoes what a former life left due and adopts the rest with its hold. Once, after the first QP dumps.
+  // `active`: the alerts as the rules restored them; a firing one keeps what was done for it, and its remedy
+  // goes on.
   void resume(std::span<const Alert> active = {});
   void on_decisions(std::span<const Decision> decisions, Now now);
 

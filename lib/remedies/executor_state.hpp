@@ -42,8 +42,8 @@ struct Run {
   Timestamp began{}, changed{};
   Instant started{};  // run() was called
   bool verified = false;
-  bool said = false;            // has a line in the journal
-  std::string undo_why;         // why it is given back
+  bool said = false;     // has a line in the journal
+  std::string undo_why;  // why it is given back
   milliseconds undo_retry{0};
   std::string last_undo_fault;
   Reactor::Handle timer;
@@ -56,13 +56,13 @@ struct Plan {
   bool firing = false;
   Timestamp inactive_since{};
   std::shared_ptr<const Ladder> ladder;
-  std::size_t step = 0;                     // that is under way or next
-  std::set<std::size_t> done;               // steps that ran since it fires; others were refused and are tried again
+  std::size_t step = 0;        // that is under way or next
+  std::set<std::size_t> done;  // steps that ran since it fires; others were refused and are tried again
   std::map<std::size_t, std::string> said;  // a step's last refusal, so that each is told once
   milliseconds retry{0};                    // until the refused steps are tried again, doubling
-  bool waiting_for_undo = false;            // the next step begins when what is being given back is given back
-  unsigned doublings = 0;                   // of `hold`
-  Timestamp undone_at{};                    // zero: nothing was given back lately
+  bool waiting_for_undo = false;  // the next step begins when what is being given back is given back
+  unsigned doublings = 0;         // of `hold`
+  Timestamp undone_at{};          // zero: nothing was given back lately
   Reactor::Handle step_timer, undo_timer;
 };
 
@@ -88,6 +88,7 @@ struct Executor::State {
   }
 
   // --- steps.cpp: alerts and the steps of their remedies ---
+  void foresee(const Alert& alert);
   void fire(const Alert& alert);
   void resolve(const Alert& alert);
   void proceed(Plan& plan);
@@ -151,7 +152,7 @@ struct Executor::State {
   std::map<std::string, Plan> plans;
   std::map<std::uint64_t, std::unique_ptr<Run>> runs;
   std::map<const void*, std::shared_ptr<const Ladder>> ladders;
-  std::deque<ActionStatus> ended;  // the last ones, oldest first
+  std::deque<ActionStatus> ended;               // the last ones, oldest first
   std::vector<std::unique_ptr<Run>> graveyard;  // runs may not end inside their own callbacks
   std::map<std::pair<std::string, Verdict>, std::uint64_t> counts;
   std::map<std::string, Duration> durations;

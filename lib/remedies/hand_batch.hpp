@@ -16,8 +16,9 @@ struct HandAnswer {
   bool whole_request_failed = false;  // so it is not known what became of this QP
 };
 
-// Any number of QPs as requests of at most wire::kHandMostQps, one after the other, so that the hand's batches stay short.
-// `done` runs once, with one answer a QP, in their order; not at all when `alive` has ended.
+// Any number of QPs as requests of at most wire::kHandMostQps, one after the other, so that the hand's
+// batches stay short. `done` runs once, with one answer a QP, in their order; not at all when `alive` has
+// ended.
 void ask_hand(Hand& hand, wire::HandRequest request, milliseconds deadline, std::weak_ptr<bool> alive,
               std::function<void(std::vector<HandAnswer>)> done);
 

@@ -12,6 +12,7 @@ const RemedyParam* find_param(const RemedySpec& spec, std::string_view name);
 // Its one value; a list where a single value belongs is reported and nullptr. `param` may be null.
 const std::string* scalar(const RemedySpec& spec, const RemedyParam* param, Diagnostics& diagnostics);
 // A fault of the parameter's value.
-void value_error(const RemedySpec& spec, const RemedyParam& param, std::string what, std::string hint, Diagnostics& diagnostics);
+void value_error(const RemedySpec& spec, const RemedyParam& param, std::string what, std::string hint,
+                 Diagnostics& diagnostics);
 
 }  // namespace rdmend::remedies

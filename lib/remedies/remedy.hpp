@@ -18,12 +18,15 @@
 
 namespace rdmend::remedies {
 
+class ReceiveHistory;
+
 // The external hand as a remedy sees it; the daemon speaks to the child process, tests to one of their own.
 class Hand {
  public:
   virtual ~Hand() = default;
   // `done` runs on the loop, once, with the reply or with why there is none (no hand, it died, deadline).
-  virtual void request(wire::HandRequest request, milliseconds deadline, std::function<void(Result<wire::HandReply>)> done) = 0;
+  virtual void request(wire::HandRequest request, milliseconds deadline,
+                       std::function<void(Result<wire::HandReply>)> done) = 0;
   // "" when the hand is there; else why not ("acting is not granted: ...").
   [[nodiscard]] virtual std::string unavailable() const = 0;
 };
@@ -32,14 +35,14 @@ class Hand {
 class Processes {
  public:
   struct Exit {
-    int status = -1;       // exit status, 128 + signal, or -1 when it could not be started
+    int status = -1;  // exit status, 128 + signal, or -1 when it could not be started
     bool timed_out = false;
-    std::string output;    // first 4 KiB of stdout and stderr
-    std::string error;     // why it could not be started
+    std::string output;  // first 4 KiB of stdout and stderr
+    std::string error;   // why it could not be started
   };
   virtual ~Processes() = default;
-  virtual void run(std::vector<std::string> argv, std::vector<std::string> environment, std::string standard_input,
-                   milliseconds deadline, std::function<void(Exit)> done) = 0;
+  virtual void run(std::vector<std::string> argv, std::vector<std::string> environment,
+                   std::string standard_input, milliseconds deadline, std::function<void(Exit)> done) = 0;
 };
 
 // The QPs of the host as the sources last saw them.
@@ -49,6 +52,8 @@ class QpTable {
   // The last dump of `device` and the one before it (empty device: none). Two dumps make "its rq-psn moved".
   [[nodiscard]] virtual const QpDump& latest(const std::string& device) const = 0;
   [[nodiscard]] virtual const QpDump& previous(const std::string& device) const = 0;
+  // How far its QPs had received at the dumps of the last two minutes.
+  [[nodiscard]] virtual const ReceiveHistory& history(const std::string& device) const = 0;
   // The devices that there are dumps of: the breaker's view of the whole host.
   [[nodiscard]] virtual std::vector<std::string> devices() const = 0;
   // Asks for a fresh dump; `done` runs when latest() is newer than the call, or after the deadline (false).
@@ -61,7 +66,8 @@ struct Environment {
   Hand& hand;
   Processes& processes;
   QpTable& qps;
-  // Set by the executor: nothing will be done (mode observe), so a hand that is not there is no reason to refuse.
+  // Set by the executor: nothing will be done (mode observe), so a hand that is not there is no reason to
+  // refuse.
   bool observing = false;
 };
 
@@ -88,13 +94,15 @@ class Action {
     bool is_qp = false;    // counted by the breaker
   };
   [[nodiscard]] virtual std::vector<Target> targets() const = 0;
-  // What it has to write down before it changes anything, so that a restarted rdmend can undo; "" when nothing is to be undone.
+  // What it has to write down before it changes anything, so that a restarted rdmend can undo; "" when
+  // nothing is to be undone.
   [[nodiscard]] virtual std::string undo_record() const { return {}; }
   // Acts on `granted` (those of targets() that the budgets allow). One report a target.
   virtual void run(std::vector<Target> granted, std::function<void(std::vector<Report>)> done) = 0;
   // Did the evidence change for the better since run()? Called after `settle`.
   virtual void verify(std::function<void(Report)> done) = 0;
-  // Gives back what was changed, where it is still ours. After undo_failed it may be called again for the rest.
+  // Gives back what was changed, where it is still ours. After undo_failed it may be called again for the
+  // rest.
   virtual void undo(std::function<void(Report)> done) = 0;
   [[nodiscard]] virtual bool undoable() const { return false; }
   // false: it touches nothing (an advice), so it takes no token and runs in mode observe too.
@@ -110,9 +118,12 @@ class Remedy {
   [[nodiscard]] virtual std::string_view kind() const = 0;
   // "raise_min_rnr_timer factor 4, ceiling 10ms": for logs and explain.
   [[nodiscard]] virtual std::string describe() const = 0;
+  // The alert is pending and may soon need this remedy: a look at what its outcome will be compared with.
+  virtual void foresee(const Alert&, Environment&) const {}
   [[nodiscard]] virtual std::unique_ptr<Action> begin(const Alert& alert, Environment& environment) const = 0;
   // Rebuilds an action from its undo_record(), after a restart; null when it has none.
-  [[nodiscard]] virtual std::unique_ptr<Action> resume(const std::string& undo_record, Environment& environment) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Action> resume(const std::string& undo_record,
+                                                       Environment& environment) const = 0;
 };
 
 // One row a kind: the table that check rules, the reference pages and the executor use. table.cpp.
@@ -123,7 +134,8 @@ struct KindRow {
   std::string_view kind;
   std::string_view help;
   std::vector<ParamRow> params;
-  std::unique_ptr<Remedy> (*compile)(const RemedySpec& spec, Diagnostics& diagnostics);  // null after an error
+  std::unique_ptr<Remedy> (*compile)(const RemedySpec& spec,
+                                     Diagnostics& diagnostics);  // null after an error
 };
 const std::vector<KindRow>& kinds();
 

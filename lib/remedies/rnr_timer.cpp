@@ -14,18 +14,12 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr double kMostFall = 0.10;
-constexpr std::uint32_t kPsnMask = 0xff'ffff;
 constexpr std::size_t kMostQps = 65'536;  // of a record; more are not written, so more are not believed
 
 bool receives(const QpInfo& qp, const std::string& port) {
   const auto state = static_cast<QpState>(qp.state);
   return static_cast<QpType>(qp.type) == QpType::rc && (state == QpState::rtr || state == QpState::rts) &&
          qp.kernel_owner.empty() && std::to_string(qp.port) == port;
-}
-
-const QpInfo* find(const QpDump& dump, std::uint32_t qpn, std::uint32_t pid, std::uint32_t remote_qpn) {
-  const auto at = std::find_if(dump.qps.begin(), dump.qps.end(), [&](const QpInfo& qp) { return same_qp(qp, qpn, pid, remote_qpn); });
-  return at == dump.qps.end() ? nullptr : &*at;
 }
 
 std::string hex(const std::array<std::uint8_t, 16>& gid) {
@@ -36,8 +30,10 @@ std::string hex(const std::array<std::uint8_t, 16>& gid) {
 
 std::optional<std::array<std::uint8_t, 16>> gid_of(const std::string& text) {
   std::array<std::uint8_t, 16> gid{};
-  if (text.size() != 32 || text.find_first_not_of("0123456789abcdef") != std::string::npos) return std::nullopt;
-  for (std::size_t i = 0; i < gid.size(); ++i) gid[i] = static_cast<std::uint8_t>(std::stoul(text.substr(2 * i, 2), nullptr, 16));
+  if (text.size() != 32 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return std::nullopt;
+  for (std::size_t i = 0; i < gid.size(); ++i)
+    gid[i] = static_cast<std::uint8_t>(std::stoul(text.substr(2 * i, 2), nullptr, 16));
   return gid;
 }
 
@@ -58,18 +54,25 @@ std::optional<RaisedQp> raised_of(const Json& json) {
   return qp;
 }
 
-std::string number(std::optional<double> value) { return value ? fmt::format("{:.4g}/s", *value) : "unknown"; }
+std::string number(std::optional<double> value) {
+  return value ? fmt::format("{:.4g}/s", *value) : "unknown";
+}
 
-double share(double naks, double packets) { return packets > 0 ? naks / packets : naks > 0 ? 1 : 0; }
+double share(double naks, double packets) {
+  return packets > 0 ? naks / packets : naks > 0 ? 1 : 0;
+}
 
-double fall_of(double before, double after) { return before > 0 ? 1 - after / before : 0; }
+double fall_of(double before, double after) {
+  return before > 0 ? 1 - after / before : 0;
+}
 
 void note(Judgement& judgement, const char* when, const Flow& flow) {
   judgement.figures[fmt::format("rnr_naks_{}", when)] = number(flow.naks);
   judgement.figures[fmt::format("packets_{}", when)] = number(flow.packets);
   judgement.figures[fmt::format("accepted_{}", when)] = number(flow.accepted);
   if (flow.naks && flow.packets)
-    judgement.figures[fmt::format("naks_per_packet_{}", when)] = fmt::format("{:.3g}", share(*flow.naks, *flow.packets));
+    judgement.figures[fmt::format("naks_per_packet_{}", when)] =
+        fmt::format("{:.3g}", share(*flow.naks, *flow.packets));
 }
 
 }  // namespace
@@ -85,7 +88,8 @@ std::optional<std::uint8_t> raised_code(std::uint8_t current, const TimerSetting
 }
 
 bool same_qp(const QpInfo& now, std::uint32_t qpn, std::uint32_t pid, std::uint32_t remote_qpn) {
-  return now.qpn == qpn && now.remote_qpn.value_or(0) == remote_qpn && (now.pid == pid || now.pid == 0 || pid == 0);
+  return now.qpn == qpn && now.remote_qpn.value_or(0) == remote_qpn &&
+         (now.pid == pid || now.pid == 0 || pid == 0);
 }
 
 Receivers moving_receivers(const QpDump& previous, const QpDump& latest, const std::string& port) {
@@ -97,8 +101,10 @@ Receivers moving_receivers(const QpDump& previous, const QpDump& latest, const s
     ++receivers.candidates;
     if (!qp.rq_psn) ++receivers.silent;
     const auto before = earlier.find(qp.qpn);
-    if (before == earlier.end() || !same_qp(*before->second, qp.qpn, qp.pid, qp.remote_qpn.value_or(0))) continue;
-    if (qp.rq_psn && before->second->rq_psn && *qp.rq_psn != *before->second->rq_psn) receivers.moving.push_back(qp);
+    if (before == earlier.end() || !same_qp(*before->second, qp.qpn, qp.pid, qp.remote_qpn.value_or(0)))
+      continue;
+    if (qp.rq_psn && before->second->rq_psn && *qp.rq_psn != *before->second->rq_psn)
+      receivers.moving.push_back(qp);
   }
   return receivers;
 }
@@ -106,9 +112,16 @@ Receivers moving_receivers(const QpDump& previous, const QpDump& latest, const s
 std::string encode(const RaiseRecord& record) {
   auto qps = Json::array();
   for (const auto& qp : record.qps)
-    qps.push_back({{"qpn", qp.qpn}, {"pid", qp.pid}, {"remote_qpn", qp.remote_qpn}, {"before", qp.before}, {"after", qp.after},
-                   {"global", qp.global}, {"remote_gid", hex(qp.remote_gid)}, {"text", qp.text}});
-  return Json{{"device", record.device}, {"port", record.port}, {"qps", std::move(qps)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    qps.push_back({{"qpn", qp.qpn},
+                   {"pid", qp.pid},
+                   {"remote_qpn", qp.remote_qpn},
+                   {"before", qp.before},
+                   {"after", qp.after},
+                   {"global", qp.global},
+                   {"remote_gid", hex(qp.remote_gid)},
+                   {"text", qp.text}});
+  return Json{{"device", record.device}, {"port", record.port}, {"qps", std::move(qps)}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::optional<RaiseRecord> decode_raise_record(const std::string& text) try {
@@ -126,36 +139,23 @@ std::optional<RaiseRecord> decode_raise_record(const std::string& text) try {
   return std::nullopt;
 }
 
-std::optional<double> accepted_per_second(const std::vector<RaisedQp>& qps, const QpDump& from, const QpDump& to,
-                                          std::optional<double> packets) {
-  const std::chrono::duration<double> span = to.at - from.at;
-  if (span.count() <= 0 || packets.value_or(0) * span.count() >= kPsnMask) return std::nullopt;
-  double accepted = 0;
-  bool any = false;
-  for (const auto& qp : qps) {
-    const auto* first = find(from, qp.qpn, qp.pid, qp.remote_qpn);
-    const auto* last = find(to, qp.qpn, qp.pid, qp.remote_qpn);
-    if (first == nullptr || last == nullptr || !first->rq_psn || !last->rq_psn) continue;
-    any = true;
-    accepted += (*last->rq_psn - *first->rq_psn) & kPsnMask;
-  }
-  return any ? std::optional(accepted / span.count()) : std::nullopt;
-}
-
 Judgement judge(const Flow& before, const Flow& after) {
   Judgement judgement;
   note(judgement, "before", before);
   note(judgement, "after", after);
   if (!before.naks || !before.packets || !after.naks || !after.packets) {
-    judgement.reason = fmt::format("not verified: RNR NAKs or packets {} are not known", before.naks && before.packets ? "after it" : "before it");
+    judgement.reason = fmt::format("not verified: RNR NAKs or packets {} are not known",
+                                   before.naks && before.packets ? "after it" : "before it");
     return judgement;
   }
   const double share_before = share(*before.naks, *before.packets);
   const double share_after = share(*after.naks, *after.packets);
-  const auto naks = fmt::format("RNR NAKs per received packet {} from {:.3g} to {:.3g}", share_after < share_before ? "fell" : "did not fall:",
-                                share_before, share_after);
+  const auto naks =
+      fmt::format("RNR NAKs per received packet {} from {:.3g} to {:.3g}",
+                  share_after < share_before ? "fell" : "did not fall:", share_before, share_after);
   const double fall = fall_of(*before.packets, *after.packets);
-  const auto packets = fmt::format("packets received went from {} to {}", number(before.packets), number(after.packets));
+  const auto packets =
+      fmt::format("packets received went from {} to {}", number(before.packets), number(after.packets));
   if (share_after >= share_before) {
     judgement.reason = naks;
   } else if (fall <= kMostFall) {
@@ -163,8 +163,9 @@ Judgement judge(const Flow& before, const Flow& after) {
     judgement.reason = fmt::format("{}, {}", naks, packets);
   } else if (before.accepted && after.accepted && fall_of(*before.accepted, *after.accepted) <= kMostFall) {
     judgement.better = true;
-    judgement.reason = fmt::format("{}; {}, but the packets that the QPs accepted from {} to {}: what fell was sent twice before", naks, packets,
-                                   number(before.accepted), number(after.accepted));
+    judgement.reason = fmt::format(
+        "{}; {}, but the packets that the QPs accepted from {} to {}: what fell was sent twice before", naks,
+        packets, number(before.accepted), number(after.accepted));
   } else {
     judgement.reason = fmt::format("{}, but {}: a fall of more than 10 %", naks, packets);
   }

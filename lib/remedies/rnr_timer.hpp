@@ -19,11 +19,12 @@ struct TimerSettings {
   std::chrono::microseconds ceiling = std::chrono::milliseconds{10};
 };
 
-// The code for a QP whose timer has code `current`: its duration x factor, rounded up to a code, at most the ceiling.
-// nullopt when the QP is at or above the ceiling: it is left alone.
+// The code for a QP whose timer has code `current`: its duration x factor, rounded up to a code, at most the
+// ceiling. nullopt when the QP is at or above the ceiling: it is left alone.
 std::optional<std::uint8_t> raised_code(std::uint8_t current, const TimerSettings& settings);
 
-// A process's RC QPs of the port in RTR or RTS whose rq_psn moved between two dumps of the device: those that receive.
+// A process's RC QPs of the port in RTR or RTS whose rq_psn moved between two dumps of the device: those that
+// receive.
 struct Receivers {
   std::vector<QpInfo> moving;
   std::size_t candidates = 0;  // RC, RTR or RTS, of the port, a process's
@@ -56,18 +57,15 @@ struct Flow {
   std::optional<double> packets;   // packets received
   std::optional<double> accepted;  // packets that the QPs acted on took in order, by their rq_psn
 };
-// Packets a second that `qps` accepted between two dumps; nullopt when no QP is in both, or when at the port's `packets` a
-// second a 24-bit PSN could have gone round in between.
-std::optional<double> accepted_per_second(const std::vector<RaisedQp>& qps, const QpDump& from, const QpDump& to,
-                                          std::optional<double> packets);
 
 struct Judgement {
   bool better = false;
   std::string reason;
   std::map<std::string, std::string> figures;
 };
-// NAKs per received packet fell, and packets received a second did not fall by more than 10 %. Packets that a peer sends
-// again after a NAK are received too and fall with the NAKs: where the port's count fell by more, the QPs' own rq_psn decides.
+// NAKs per received packet fell, and packets received a second did not fall by more than 10 %. Packets that a
+// peer sends again after a NAK are received too and fall with the NAKs: where the port's count fell by more,
+// the QPs' own rq_psn decides.
 Judgement judge(const Flow& before, const Flow& after);
 
 }  // namespace rdmend::remedies

@@ -50,12 +50,15 @@ std::string without_nul(std::string_view text) {
 // RDMEND_LABEL_DEVICE=rxe2 and the like. Nothing else of rdmend's environment is handed on but PATH.
 std::vector<std::string> environment_of(const Alert& alert) {
   std::vector<std::string> environment{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                                       "RDMEND_RULE=" + without_nul(alert.rule), "RDMEND_GROUP=" + without_nul(alert.group),
+                                       "RDMEND_RULE=" + without_nul(alert.rule),
+                                       "RDMEND_GROUP=" + without_nul(alert.group),
                                        fmt::format("RDMEND_VALUE={}", alert.value)};
   for (const auto& [name, value] : alert.labels) {
     std::string variable = "RDMEND_LABEL_";
     for (const char c : name)
-      variable += std::isalnum(static_cast<unsigned char>(c)) ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : '_';
+      variable += std::isalnum(static_cast<unsigned char>(c))
+                      ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
+                      : '_';
     environment.push_back(variable + "=" + without_nul(value));
   }
   return environment;
@@ -88,13 +91,18 @@ class HookAction : public Action {
   }
   void run(std::vector<Target> granted, std::function<void(std::vector<Report>)> done) override {
     if (granted.empty()) return done({});
-    environment_.processes.run(settings_.command, environment_of(alert_), alert_json(alert_), settings_.deadline,
-                               [alive = std::weak_ptr<bool>(alive_), this, done = std::move(done)](const Processes::Exit& exit) {
-                                 if (!alive.expired()) done({report_of(exit, settings_.command.front(), settings_.deadline)});
-                               });
+    environment_.processes.run(
+        settings_.command, environment_of(alert_), alert_json(alert_), settings_.deadline,
+        [alive = std::weak_ptr<bool>(alive_), this, done = std::move(done)](const Processes::Exit& exit) {
+          if (!alive.expired()) done({report_of(exit, settings_.command.front(), settings_.deadline)});
+        });
   }
-  void verify(std::function<void(Report)> done) override { done({Verdict::succeeded, settings_.command.front(), "its exit status was its verdict", {}}); }
-  void undo(std::function<void(Report)> done) override { done({Verdict::undone, settings_.command.front(), "a hook is not undone", {}}); }
+  void verify(std::function<void(Report)> done) override {
+    done({Verdict::succeeded, settings_.command.front(), "its exit status was its verdict", {}});
+  }
+  void undo(std::function<void(Report)> done) override {
+    done({Verdict::undone, settings_.command.front(), "a hook is not undone", {}});
+  }
   [[nodiscard]] bool verifiable() const override { return false; }
 
  private:
@@ -109,12 +117,15 @@ class RunHook : public Remedy {
   explicit RunHook(Settings settings) : settings_(std::move(settings)) {}
   [[nodiscard]] std::string_view kind() const override { return "run_hook"; }
   [[nodiscard]] std::string describe() const override {
-    return fmt::format("run_hook {}, deadline {}", fmt::join(settings_.command, " "), format_duration(settings_.deadline));
+    return fmt::format("run_hook {}, deadline {}", fmt::join(settings_.command, " "),
+                       format_duration(settings_.deadline));
   }
   [[nodiscard]] std::unique_ptr<Action> begin(const Alert& alert, Environment& environment) const override {
     return std::make_unique<HookAction>(settings_, alert, environment);
   }
-  [[nodiscard]] std::unique_ptr<Action> resume(const std::string&, Environment&) const override { return nullptr; }
+  [[nodiscard]] std::unique_ptr<Action> resume(const std::string&, Environment&) const override {
+    return nullptr;
+  }
 
  private:
   Settings settings_;
@@ -123,15 +134,21 @@ class RunHook : public Remedy {
 void read_command(const RemedySpec& spec, Settings& settings, Diagnostics& diagnostics) {
   constexpr const char* kHint = "for instance command: [/usr/local/sbin/hook, argument]";
   const auto* param = find_param(spec, "command");
-  if (param == nullptr) return diagnostics.error(spec.file, spec.at, "run_hook needs the parameter 'command'", kHint);
+  if (param == nullptr)
+    return diagnostics.error(spec.file, spec.at, "run_hook needs the parameter 'command'", kHint);
   if (!param->is_list || param->values.empty())
-    return value_error(spec, *param, "command is not a list: the program and each argument are an item of their own", kHint, diagnostics);
+    return value_error(spec, *param,
+                       "command is not a list: the program and each argument are an item of their own", kHint,
+                       diagnostics);
   if (param->values.size() > kMostArguments)
-    return value_error(spec, *param, fmt::format("command has {} items", param->values.size()), fmt::format("at most {}", kMostArguments), diagnostics);
+    return value_error(spec, *param, fmt::format("command has {} items", param->values.size()),
+                       fmt::format("at most {}", kMostArguments), diagnostics);
   if (param->values.front().empty() || param->values.front().front() != '/')
-    value_error(spec, *param, fmt::format("'{}' is not an absolute path", printable(param->values.front())), kHint, diagnostics);
+    value_error(spec, *param, fmt::format("'{}' is not an absolute path", printable(param->values.front())),
+                kHint, diagnostics);
   for (const auto& value : param->values)
-    if (value.find('\0') != std::string::npos) value_error(spec, *param, "command has an item with a NUL byte in it", {}, diagnostics);
+    if (value.find('\0') != std::string::npos)
+      value_error(spec, *param, "command has an item with a NUL byte in it", {}, diagnostics);
   settings.command = param->values;
 }
 
@@ -144,7 +161,9 @@ std::unique_ptr<Remedy> compile_run_hook(const RemedySpec& spec, Diagnostics& di
   if (const auto* text = scalar(spec, param, diagnostics)) {
     const auto length = parse_duration(*text);
     if (!length || *length < kLeastDeadline || *length > kMostDeadline)
-      value_error(spec, *param, fmt::format("deadline is '{}': not a duration from 100ms to 10m", printable(*text)), "for instance 10s", diagnostics);
+      value_error(spec, *param,
+                  fmt::format("deadline is '{}': not a duration from 100ms to 10m", printable(*text)),
+                  "for instance 10s", diagnostics);
     else
       settings.deadline = *length;
   }

@@ -15,10 +15,13 @@ constexpr milliseconds kFirstUndoRetry = seconds{10};
 
 std::string targets_text(const std::vector<Action::Target>& targets) {
   if (targets.empty()) return {};
-  return targets.size() == 1 ? targets.front().text : fmt::format("{} and {} more", targets.front().text, targets.size() - 1);
+  return targets.size() == 1 ? targets.front().text
+                             : fmt::format("{} and {} more", targets.front().text, targets.size() - 1);
 }
 
-bool went_well(const Report& report) { return report.verdict == Verdict::started || report.verdict == Verdict::succeeded; }
+bool went_well(const Report& report) {
+  return report.verdict == Verdict::started || report.verdict == Verdict::succeeded;
+}
 
 }  // namespace
 
@@ -28,7 +31,8 @@ Run* Executor::State::find(std::uint64_t id) {
 }
 
 // Ends a step that will not be done. The same refusal of the same step is told once.
-void Executor::State::refuse(Run& run, const std::string& reason, std::map<std::string, std::string> figures) {
+void Executor::State::refuse(Run& run, const std::string& reason,
+                             std::map<std::string, std::string> figures) {
   auto& plan = plans.at(run.plan);
   const bool on_record = run.phase == Phase::writing;
   run.verdict = Verdict::refused;
@@ -54,19 +58,26 @@ void Executor::State::checked(Run& run, const std::string& refusal) {
     run.granted = targets;
     return start(run);
   }
-  if (breaker.is_open()) return refuse(run, fmt::format("the breaker is open ({}); `rdmendctl breaker reset` closes it", breaker.why()));
+  if (breaker.is_open())
+    return refuse(
+        run, fmt::format("the breaker is open ({}); `rdmendctl breaker reset` closes it", breaker.why()));
   auto spent = budget;
   auto grants = grant(plan, targets, spent);
   if (grants.granted.empty()) {
-    const auto& why = grants.refused.empty() ? std::string("there is nothing to act on") : grants.refused.front().second;
-    return refuse(run, grants.refused.size() > 1 ? fmt::format("{}; so for all {} targets", why, grants.refused.size()) : why);
+    const auto& why =
+        grants.refused.empty() ? std::string("there is nothing to act on") : grants.refused.front().second;
+    return refuse(run, grants.refused.size() > 1
+                           ? fmt::format("{}; so for all {} targets", why, grants.refused.size())
+                           : why);
   }
   const auto objection = breaker_objects(grants.granted);
-  if (mode() == config::Mode::observe) return objection.empty() ? dry_run(run, grants) : refuse(run, "the breaker would open: " + objection);
+  if (mode() == config::Mode::observe)
+    return objection.empty() ? dry_run(run, grants) : refuse(run, "the breaker would open: " + objection);
   if (!objection.empty()) {
     breaker.open(objection);
     journal.put("breaker", objection);
-    return refuse(run, fmt::format("the breaker has opened: {}; `rdmendctl breaker reset` closes it", objection));
+    return refuse(run,
+                  fmt::format("the breaker has opened: {}; `rdmendctl breaker reset` closes it", objection));
   }
   budget = std::move(spent);
   say_refused(run, plan, grants);
@@ -75,11 +86,13 @@ void Executor::State::checked(Run& run, const std::string& refusal) {
   write_down(run);
 }
 
-Executor::State::Grant Executor::State::grant(const Plan& plan, const std::vector<Action::Target>& targets, Budget& from) {
+Executor::State::Grant Executor::State::grant(const Plan& plan, const std::vector<Action::Target>& targets,
+                                              Budget& from) {
   Grant out;
   for (const auto& target : targets) {
     const auto left = hold_downs.left(plan.alert.rule, target.key, now().wall);
-    auto why = left.count() > 0 ? fmt::format("{} was acted on lately and is left alone until {}", target.text, format_timestamp(now().wall + left))
+    auto why = left.count() > 0 ? fmt::format("{} was acted on lately and is left alone until {}",
+                                              target.text, format_timestamp(now().wall + left))
                                 : from.take(target, now().mono);
     if (why.empty())
       out.granted.push_back(target);
@@ -94,7 +107,9 @@ std::string Executor::State::breaker_objects(const std::vector<Action::Target>& 
   for (const auto& target : granted)
     if (target.is_qp) keys.push_back(target.key);
   if (keys.empty()) return {};
-  return breaker.too_much(keys, host_targets(), {settings.breaker_share, settings.breaker_least, settings.breaker_window}, now().mono);
+  return breaker.too_much(keys, host_targets(),
+                          {settings.breaker_share, settings.breaker_least, settings.breaker_window},
+                          now().mono);
 }
 
 std::size_t Executor::State::host_targets() const {
@@ -102,7 +117,8 @@ std::size_t Executor::State::host_targets() const {
   for (const auto& device : environment.qps.devices())
     for (const auto& qp : environment.qps.latest(device).qps) {
       const auto state = static_cast<QpState>(qp.state);
-      const bool alive_rc = static_cast<QpType>(qp.type) == QpType::rc && (state == QpState::rtr || state == QpState::rts);
+      const bool alive_rc =
+          static_cast<QpType>(qp.type) == QpType::rc && (state == QpState::rtr || state == QpState::rts);
       if (alive_rc && qp.kernel_owner.empty()) ++count;
     }
   return count;
@@ -112,7 +128,8 @@ void Executor::State::say_refused(const Run& run, const Plan& plan, const Grant&
   for (std::size_t i = 0; i < grants.refused.size() && i < kMostLines; ++i)
     say(run, plan, Verdict::refused, grants.refused[i].first.text, grants.refused[i].second, {});
   if (grants.refused.size() > kMostLines)
-    say(run, plan, Verdict::refused, run.target, fmt::format("{} more targets got no token either", grants.refused.size() - kMostLines), {});
+    say(run, plan, Verdict::refused, run.target,
+        fmt::format("{} more targets got no token either", grants.refused.size() - kMostLines), {});
 }
 
 void Executor::State::dry_run(Run& run, const Grant& grants) {
@@ -125,9 +142,11 @@ void Executor::State::dry_run(Run& run, const Grant& grants) {
     plan.said[run.step] = std::move(all);
     run.said = true;
     for (std::size_t i = 0; i < grants.granted.size() && i < kMostLines; ++i)
-      say(run, plan, Verdict::dry_run, grants.granted[i].text, "mode observe: would be done: " + grants.granted[i].intent, {});
+      say(run, plan, Verdict::dry_run, grants.granted[i].text,
+          "mode observe: would be done: " + grants.granted[i].intent, {});
     if (grants.granted.size() > kMostLines)
-      say(run, plan, Verdict::dry_run, run.target, fmt::format("mode observe: so would {} more targets", grants.granted.size() - kMostLines), {});
+      say(run, plan, Verdict::dry_run, run.target,
+          fmt::format("mode observe: so would {} more targets", grants.granted.size() - kMostLines), {});
     say_refused(run, plan, grants);
   }
   end(run);
@@ -146,10 +165,13 @@ void Executor::State::write_down(Run& run) {
 
 void Executor::State::written(Run& run, bool durable) {
   if (run.phase != Phase::writing) return;
-  if (!durable) return refuse(run, "its undo cannot be written down, so it is not done: " + journal.trouble());
+  if (!durable)
+    return refuse(run, "its undo cannot be written down, so it is not done: " + journal.trouble());
   if (!plans.at(run.plan).firing) return refuse(run, "the alert ended before anything was done");
   if (mode() == config::Mode::observe) return refuse(run, "the mode became observe before anything was done");
-  if (breaker.is_open()) return refuse(run, fmt::format("the breaker is open ({}); `rdmendctl breaker reset` closes it", breaker.why()));
+  if (breaker.is_open())
+    return refuse(
+        run, fmt::format("the breaker is open ({}); `rdmendctl breaker reset` closes it", breaker.why()));
   start(run);
 }
 
@@ -166,7 +188,9 @@ void Executor::State::start(Run& run) {
     journal.put("hold_downs", hold_downs.save());
   }
   run.started = now().mono;
-  run.action->run(run.granted, guarded(run.id, [this](Run& r, std::vector<Report> reports) { ran(r, std::move(reports)); }));
+  run.action->run(run.granted, guarded(run.id, [this](Run& r, std::vector<Report> reports) {
+                    ran(r, std::move(reports));
+                  }));
 }
 
 // rdmend_remedy_seconds: from the start to the verdict.
@@ -186,7 +210,9 @@ void Executor::State::ran(Run& run, std::vector<Report> reports) {
   const auto good = std::count_if(reports.begin(), reports.end(), went_well);
   if (reports.size() > kMostLines)
     say(run, plan, good > 0 ? Verdict::started : Verdict::failed, run.target,
-        fmt::format("{} targets in all: {} done, {} not", reports.size(), good, reports.size() - static_cast<std::size_t>(good)), {});
+        fmt::format("{} targets in all: {} done, {} not", reports.size(), good,
+                    reports.size() - static_cast<std::size_t>(good)),
+        {});
   const auto& telling = good > 0 ? *std::find_if(reports.begin(), reports.end(), went_well) : reports.front();
   run.verdict = telling.verdict;
   run.reason = telling.reason;
@@ -255,14 +281,16 @@ void Executor::State::undone(Run& run, const Report& report) {
   run.record = run.action->undoable() ? run.action->undo_record() : std::string();
   const bool first_try = run.undo_retry.count() == 0;
   if (report.verdict == Verdict::undone) {
-    say(run, plan, Verdict::undone, run.target, fmt::format("{}: {}", run.undo_why, report.reason), report.figures);
+    say(run, plan, Verdict::undone, run.target, fmt::format("{}: {}", run.undo_why, report.reason),
+        report.figures);
     if (run.verified) plan.undone_at = now().wall;
     // "ineffective" and "failed" say more about the action than that it was given back too.
     if (run.verdict == Verdict::succeeded || run.verdict == Verdict::started) run.verdict = Verdict::undone;
     run.reason = fmt::format("{}: {}", run.undo_why, report.reason);
     end(run);
   } else {
-    if (report.reason != run.last_undo_fault) say(run, plan, Verdict::undo_failed, run.target, report.reason, report.figures);
+    if (report.reason != run.last_undo_fault)
+      say(run, plan, Verdict::undo_failed, run.target, report.reason, report.figures);
     run.last_undo_fault = run.reason = report.reason;
     run.undo_retry = first_try ? kFirstUndoRetry : std::min(run.undo_retry * 2, settings.hold_down_max);
     run.timer = environment.reactor.after(run.undo_retry, guarded(run.id, [this](Run& r) { give_back(r); }));
@@ -277,17 +305,19 @@ void Executor::State::persist(std::function<void(bool)> done) {
   for (const auto& [id, run] : runs) {
     if (run->record.empty()) continue;
     const auto& plan = plans.at(run->plan);
-    due.push_back({id, plan.alert.rule, plan.alert.group, plan.alert.labels, plan.alert.value, run->spec, run->target, run->record, run->verified,
-                   run->began, plan.firing ? Timestamp{} : plan.inactive_since, hold_of(plan)});
+    due.push_back({id, plan.alert.rule, plan.alert.group, plan.alert.labels, plan.alert.value, run->spec,
+                   run->target, run->record, run->verified, run->began,
+                   plan.firing ? Timestamp{} : plan.inactive_since, hold_of(plan)});
   }
   auto text = encode(due);
   if (!done) {
     journal.put("undo", std::move(text));
     return;
   }
-  journal.put("undo", std::move(text), [token = std::weak_ptr<bool>(alive), done = std::move(done)](bool durable) {
-    if (!token.expired()) done(durable);
-  });
+  journal.put("undo", std::move(text),
+              [token = std::weak_ptr<bool>(alive), done = std::move(done)](bool durable) {
+                if (!token.expired()) done(durable);
+              });
 }
 
 }  // namespace rdmend::remedies

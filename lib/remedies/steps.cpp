@@ -10,11 +10,15 @@
 namespace rdmend::remedies {
 namespace {
 
-std::string key_of(const Alert& alert) { return fmt::format("{}\n{}\n{}", alert.group, alert.rule, alert.labels.text()); }
+std::string key_of(const Alert& alert) {
+  return fmt::format("{}\n{}\n{}", alert.group, alert.rule, alert.labels.text());
+}
 
 bool same_step(const RemedySpec& a, const RemedySpec& b) {
   return a.kind == b.kind && std::equal(a.params.begin(), a.params.end(), b.params.begin(), b.params.end(),
-                                        [](const RemedyParam& x, const RemedyParam& y) { return x.name == y.name && x.values == y.values; });
+                                        [](const RemedyParam& x, const RemedyParam& y) {
+                                          return x.name == y.name && x.values == y.values;
+                                        });
 }
 
 }  // namespace
@@ -29,7 +33,8 @@ Plan& Executor::State::plan_of(const Alert& alert) {
   return plan;
 }
 
-std::shared_ptr<const Ladder> Executor::State::ladder_of(const std::shared_ptr<const std::vector<RemedySpec>>& specs) {
+std::shared_ptr<const Ladder> Executor::State::ladder_of(
+    const std::shared_ptr<const std::vector<RemedySpec>>& specs) {
   auto& ladder = ladders[specs.get()];
   if (ladder) return ladder;
   auto made = std::make_shared<Ladder>();
@@ -40,7 +45,15 @@ std::shared_ptr<const Ladder> Executor::State::ladder_of(const std::shared_ptr<c
   return ladder = std::move(made);
 }
 
-milliseconds Executor::State::hold_of(const Plan& plan) const { return settings.hold * (1 << plan.doublings); }
+milliseconds Executor::State::hold_of(const Plan& plan) const {
+  return settings.hold * (1 << plan.doublings);
+}
+
+void Executor::State::foresee(const Alert& alert) {
+  if (!alert.remedy) return;
+  for (const auto& step : ladder_of(alert.remedy)->steps)
+    if (step) step->foresee(alert, environment);
+}
 
 void Executor::State::fire(const Alert& alert) {
   if (!alert.remedy || alert.remedy->empty()) return;
@@ -71,7 +84,8 @@ void Executor::State::fire(const Alert& alert) {
     if (run.phase == Phase::running || run.phase == Phase::settling) plan.done.insert(run.step);
     if (run.phase != Phase::held || !run.verified) continue;
     const auto& specs = *plan.ladder->specs;
-    const auto at = std::find_if(specs.begin(), specs.end(), [&](const RemedySpec& spec) { return same_step(spec, run.spec); });
+    const auto at = std::find_if(specs.begin(), specs.end(),
+                                 [&](const RemedySpec& spec) { return same_step(spec, run.spec); });
     if (at == specs.end()) continue;
     run.step = static_cast<std::size_t>(at - specs.begin());
     plan.done.insert(run.step);
@@ -89,7 +103,8 @@ void Executor::State::resolve(const Alert& alert) {
   plan.inactive_since = now().wall;
   plan.step_timer.reset();
   plan.waiting_for_undo = false;
-  const bool has_runs = std::any_of(runs.begin(), runs.end(), [&](const auto& item) { return item.second->plan == plan.key; });
+  const bool has_runs =
+      std::any_of(runs.begin(), runs.end(), [&](const auto& item) { return item.second->plan == plan.key; });
   if (has_runs) persist();
   arm_undo(plan);
 }
@@ -105,7 +120,8 @@ bool Executor::State::begins_under_way(const Plan& plan) const {
 void Executor::State::proceed(Plan& plan) {
   if (!plan.firing || begins_under_way(plan)) return;
   plan.step_timer.reset();
-  // The first attempt to give something back goes before the next step; one that keeps failing does not stop the ladder.
+  // The first attempt to give something back goes before the next step; one that keeps failing does not stop
+  // the ladder.
   plan.waiting_for_undo = std::any_of(runs.begin(), runs.end(), [&](const auto& item) {
     const auto& run = *item.second;
     return run.plan == plan.key && run.phase == Phase::undoing && run.undo_retry.count() == 0;
@@ -155,7 +171,8 @@ void Executor::State::begin(Plan& plan, std::size_t step) {
   run.step = step;
   run.spec = (*plan.ladder->specs)[step];
   run.began = run.changed = now().wall;
-  run.target = std::string(plan.alert.labels.get("device")) + "/" + std::string(plan.alert.labels.get("port"));
+  run.target =
+      std::string(plan.alert.labels.get("device")) + "/" + std::string(plan.alert.labels.get("port"));
   runs[run.id] = std::move(made);
   const auto* remedy = plan.ladder->steps[step].get();
   if (remedy == nullptr) return refuse(run, "the rule's remedy is faulty: " + plan.ladder->fault);
@@ -166,31 +183,38 @@ void Executor::State::begin(Plan& plan, std::size_t step) {
   environment.observing = mode() == config::Mode::observe;
   run.action = remedy->begin(plan.alert, environment);
   if (run.action->acts() && breaker.is_open())
-    return refuse(run, fmt::format("the breaker is open ({}); `rdmendctl breaker reset` closes it", breaker.why()));
+    return refuse(
+        run, fmt::format("the breaker is open ({}); `rdmendctl breaker reset` closes it", breaker.why()));
   run.action->check(guarded(run.id, [this](Run& r, const std::string& refusal) { checked(r, refusal); }));
 }
 
-// Gives back what is held when the alert has been inactive for `hold`, and forgets the plan when nothing is left of it.
+// Gives back what is held when the alert has been inactive for `hold`, and forgets the plan when nothing is
+// left of it.
 void Executor::State::arm_undo(Plan& plan) {
   if (plan.firing) return;
   std::vector<std::uint64_t> held;
   for (const auto& [id, run] : runs)
-    if (run->plan == plan.key && run->phase == Phase::held) held.insert(held.begin(), id);  // the last one first
+    if (run->plan == plan.key && run->phase == Phase::held)
+      held.insert(held.begin(), id);  // the last one first
   if (held.empty()) return drop_idle(plan.key);
   const auto due = std::max(plan.inactive_since + hold_of(plan) - now().wall, milliseconds{0});
-  plan.undo_timer = environment.reactor.after(due, [this, held, why = fmt::format("the alert has been inactive for {}", format_duration(hold_of(plan)))] {
-    for (const auto id : held)
-      if (auto* run = find(id); run != nullptr && run->phase == Phase::held) undo(*run, why);
-  });
+  plan.undo_timer = environment.reactor.after(
+      due,
+      [this, held, why = fmt::format("the alert has been inactive for {}", format_duration(hold_of(plan)))] {
+        for (const auto id : held)
+          if (auto* run = find(id); run != nullptr && run->phase == Phase::held) undo(*run, why);
+      });
 }
 
 void Executor::State::drop_idle(const std::string& key) {
   const auto at = plans.find(key);
   if (at == plans.end() || at->second.firing) return;
   auto& plan = at->second;
-  if (std::any_of(runs.begin(), runs.end(), [&](const auto& item) { return item.second->plan == key; })) return;
+  if (std::any_of(runs.begin(), runs.end(), [&](const auto& item) { return item.second->plan == key; }))
+    return;
   // An alert that fires again soon after the undo is known by its plan.
-  const auto remembered = plan.undone_at == Timestamp{} ? milliseconds{0} : plan.undone_at + hold_of(plan) - now().wall;
+  const auto remembered =
+      plan.undone_at == Timestamp{} ? milliseconds{0} : plan.undone_at + hold_of(plan) - now().wall;
   if (remembered.count() > 0)
     plan.undo_timer = environment.reactor.after(remembered, [this, key] { drop_idle(std::string(key)); });
   else

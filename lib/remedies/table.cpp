@@ -19,10 +19,13 @@ void check_names(const RemedySpec& spec, const KindRow& row, Diagnostics& diagno
   for (const auto& param : row.params) legal.push_back(param.name);
   for (auto param = spec.params.begin(); param != spec.params.end(); ++param) {
     if (std::find(legal.begin(), legal.end(), param->name) == legal.end())
-      diagnostics.error(spec.file, param->at, fmt::format("unknown parameter '{}' of {}", printable(param->name), row.kind),
+      diagnostics.error(spec.file, param->at,
+                        fmt::format("unknown parameter '{}' of {}", printable(param->name), row.kind),
                         did_you_mean(param->name, legal));
-    else if (std::any_of(spec.params.begin(), param, [&](const RemedyParam& p) { return p.name == param->name; }))
-      diagnostics.error(spec.file, param->at, fmt::format("parameter '{}' of {} is given twice", param->name, row.kind));
+    else if (std::any_of(spec.params.begin(), param,
+                         [&](const RemedyParam& p) { return p.name == param->name; }))
+      diagnostics.error(spec.file, param->at,
+                        fmt::format("parameter '{}' of {} is given twice", param->name, row.kind));
   }
 }
 
@@ -31,14 +34,19 @@ void check_names(const RemedySpec& spec, const KindRow& row, Diagnostics& diagno
 const std::vector<KindRow>& kinds() {
   static const std::vector<KindRow> rows{
       {"raise_min_rnr_timer",
-       "raises the RNR timer of the port's responder QPs, live, so that their peers wait longer before they send again",
-       {{"factor", "number above 1", "4", "by how much a QP's timer becomes longer, rounded up to a timer code"},
-        {"ceiling", "duration, 10us to 655.36ms", "10ms", "the longest timer that is set; QPs that have it already are left alone"}},
+       "raises the RNR timer of the port's responder QPs, live, so that their peers wait longer before they "
+       "send again",
+       {{"factor", "number above 1", "4",
+         "by how much a QP's timer becomes longer, rounded up to a timer code"},
+        {"ceiling", "duration, 10us to 655.36ms", "10ms",
+         "the longest timer that is set; QPs that have it already are left alone"}},
        compile_raise_min_rnr_timer},
       {"run_hook",
        "runs a command of the operator's, with the alert as JSON on its standard input",
-       {{"command", "list of strings", "", "the program's absolute path and its arguments; no shell is involved (required)"},
-        {"deadline", "duration, 100ms to 10m", "10s", "how long it may run; then its process group is killed"}},
+       {{"command", "list of strings", "",
+         "the program's absolute path and its arguments; no shell is involved (required)"},
+        {"deadline", "duration, 100ms to 10m", "10s",
+         "how long it may run; then its process group is killed"}},
        compile_run_hook},
       {"advise",
        "changes nothing: says which value is right, and why",
@@ -49,11 +57,13 @@ const std::vector<KindRow>& kinds() {
 }
 
 std::unique_ptr<Remedy> compile(const RemedySpec& spec, Diagnostics& diagnostics) {
-  const auto row = std::find_if(kinds().begin(), kinds().end(), [&](const KindRow& r) { return r.kind == spec.kind; });
+  const auto row =
+      std::find_if(kinds().begin(), kinds().end(), [&](const KindRow& r) { return r.kind == spec.kind; });
   if (row == kinds().end()) {
     std::vector<std::string_view> legal;
     for (const auto& known : kinds()) legal.push_back(known.kind);
-    diagnostics.error(spec.file, spec.at, fmt::format("unknown remedy '{}'", printable(spec.kind)), did_you_mean(spec.kind, legal));
+    diagnostics.error(spec.file, spec.at, fmt::format("unknown remedy '{}'", printable(spec.kind)),
+                      did_you_mean(spec.kind, legal));
     return nullptr;
   }
   const auto before = diagnostics.all().size();
@@ -66,7 +76,8 @@ std::unique_ptr<Remedy> compile(const RemedySpec& spec, Diagnostics& diagnostics
 }
 
 const RemedyParam* find_param(const RemedySpec& spec, std::string_view name) {
-  const auto at = std::find_if(spec.params.begin(), spec.params.end(), [&](const RemedyParam& p) { return p.name == name; });
+  const auto at = std::find_if(spec.params.begin(), spec.params.end(),
+                               [&](const RemedyParam& p) { return p.name == name; });
   return at == spec.params.end() ? nullptr : &*at;
 }
 
@@ -77,7 +88,8 @@ const std::string* scalar(const RemedySpec& spec, const RemedyParam* param, Diag
   return nullptr;
 }
 
-void value_error(const RemedySpec& spec, const RemedyParam& param, std::string what, std::string hint, Diagnostics& diagnostics) {
+void value_error(const RemedySpec& spec, const RemedyParam& param, std::string what, std::string hint,
+                 Diagnostics& diagnostics) {
   diagnostics.error(spec.file, param.value_at, std::move(what), std::move(hint));
 }
 

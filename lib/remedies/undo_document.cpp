@@ -13,7 +13,8 @@ constexpr int kVersion = 1;
 
 Json json_of(const RemedySpec& spec) {
   auto params = Json::array();
-  for (const auto& param : spec.params) params.push_back({{"name", param.name}, {"values", param.values}, {"list", param.is_list}});
+  for (const auto& param : spec.params)
+    params.push_back({{"name", param.name}, {"values", param.values}, {"list", param.is_list}});
   return {{"kind", spec.kind}, {"params", std::move(params)}};
 }
 
@@ -30,7 +31,9 @@ RemedySpec spec_of(const Json& json) {
   return spec;
 }
 
-Timestamp time_of(const Json& json) { return Timestamp{milliseconds{json.get<std::int64_t>()}}; }
+Timestamp time_of(const Json& json) {
+  return Timestamp{milliseconds{json.get<std::int64_t>()}};
+}
 
 DueUndo due_of(const Json& json) {
   DueUndo due;
@@ -38,7 +41,8 @@ DueUndo due_of(const Json& json) {
   due.rule = json.at("rule").get<std::string>();
   due.group = json.at("group").get<std::string>();
   std::vector<Labels::Pair> labels;
-  for (const auto& [name, value] : json.at("alert").items()) labels.emplace_back(name, value.get<std::string>());
+  for (const auto& [name, value] : json.at("alert").items())
+    labels.emplace_back(name, value.get<std::string>());
   due.alert = Labels(std::move(labels));
   due.value = json.at("value").is_number() ? json.at("value").get<double>() : 0;
   due.spec = spec_of(json.at("step"));
@@ -58,19 +62,29 @@ std::string encode(const std::vector<DueUndo>& due) {
   for (const auto& one : due) {
     auto labels = Json::object();
     for (const auto& [name, value] : one.alert) labels[name] = value;
-    actions.push_back({{"action", one.action}, {"rule", one.rule}, {"group", one.group}, {"alert", std::move(labels)}, {"value", one.value},
-                       {"step", json_of(one.spec)}, {"target", one.target}, {"record", one.record}, {"verified", one.verified},
-                       {"began", one.began.time_since_epoch().count()}, {"inactive_since", one.inactive_since.time_since_epoch().count()},
+    actions.push_back({{"action", one.action},
+                       {"rule", one.rule},
+                       {"group", one.group},
+                       {"alert", std::move(labels)},
+                       {"value", one.value},
+                       {"step", json_of(one.spec)},
+                       {"target", one.target},
+                       {"record", one.record},
+                       {"verified", one.verified},
+                       {"began", one.began.time_since_epoch().count()},
+                       {"inactive_since", one.inactive_since.time_since_epoch().count()},
                        {"hold", one.hold.count()}});
   }
-  return Json{{"version", kVersion}, {"actions", std::move(actions)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json{{"version", kVersion}, {"actions", std::move(actions)}}.dump(-1, ' ', false,
+                                                                           Json::error_handler_t::replace);
 }
 
 std::vector<DueUndo> decode_due_undos(const std::string& text, std::string& fault) {
   std::vector<DueUndo> due;
   if (text.empty()) return due;
   const auto json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("version", Json()) != Json(kVersion) || !json.contains("actions") || !json["actions"].is_array()) {
+  if (!json.is_object() || json.value("version", Json()) != Json(kVersion) || !json.contains("actions") ||
+      !json["actions"].is_array()) {
     fault = "the list of due undos is not one that this rdmend knows";
     return due;
   }

@@ -7,7 +7,8 @@
 
 namespace rdmend::remedies {
 
-// One action in the journal's document "undo": what a restarted rdmend needs to give back what it had changed.
+// One action in the journal's document "undo": what a restarted rdmend needs to give back what it had
+// changed.
 struct DueUndo {
   std::uint64_t action = 0;
   std::string rule, group;

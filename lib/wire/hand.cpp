@@ -24,13 +24,15 @@ Writer begin(Type type) {
 }
 
 Result<std::vector<std::byte>> finish(Writer out) {
-  if (out.size() > kHandMostBytes) return Error{fmt::format("a message of {} bytes is over the limit of {}", out.size(), kHandMostBytes)};
+  if (out.size() > kHandMostBytes)
+    return Error{fmt::format("a message of {} bytes is over the limit of {}", out.size(), kHandMostBytes)};
   out.patch(kLengthAt, static_cast<std::uint32_t>(out.size()));
   return out.take();
 }
 
 Result<void> check_header(Reader& in, std::size_t size, Type type) {
-  if (size < kHeader || size > kHandMostBytes) return Error{fmt::format("a packet of {} bytes is no message", size)};
+  if (size < kHeader || size > kHandMostBytes)
+    return Error{fmt::format("a packet of {} bytes is no message", size)};
   if (const auto version = in.get<std::uint16_t>(); version != kHandVersion)
     return Error{fmt::format("version {} of the messages is not known, only {} is", version, kHandVersion)};
   if (const auto got = in.get<std::uint16_t>(); got != static_cast<std::uint16_t>(type))
@@ -41,7 +43,9 @@ Result<void> check_header(Reader& in, std::size_t size, Type type) {
 }
 
 void put(Writer& out, const QpAttributes& a) {
-  for (const auto byte : {a.state, a.port, a.path_mtu, a.timeout, a.retry_cnt, a.rnr_retry, a.min_rnr_timer, a.path_mig_state}) out.put(byte);
+  for (const auto byte :
+       {a.state, a.port, a.path_mtu, a.timeout, a.retry_cnt, a.rnr_retry, a.min_rnr_timer, a.path_mig_state})
+    out.put(byte);
   for (const auto word : {a.dest_qpn, a.rq_psn, a.sq_psn}) out.put(word);
   out.put_bytes(a.remote_gid);
   out.put_bool(a.global);
@@ -49,7 +53,8 @@ void put(Writer& out, const QpAttributes& a) {
 
 QpAttributes get_attributes(Reader& in) {
   QpAttributes a;
-  for (auto* byte : {&a.state, &a.port, &a.path_mtu, &a.timeout, &a.retry_cnt, &a.rnr_retry, &a.min_rnr_timer, &a.path_mig_state})
+  for (auto* byte : {&a.state, &a.port, &a.path_mtu, &a.timeout, &a.retry_cnt, &a.rnr_retry, &a.min_rnr_timer,
+                     &a.path_mig_state})
     *byte = in.get<std::uint8_t>();
   for (auto* word : {&a.dest_qpn, &a.rq_psn, &a.sq_psn}) *word = in.get<std::uint32_t>();
   in.get_bytes(a.remote_gid);
@@ -76,11 +81,14 @@ void put(Writer& out, const HandQp& qp) {
 
 HandQp get_qp(Reader& in) {
   HandQp qp;
-  for (auto* word : {&qp.qpn, &qp.pid, &qp.remote_qpn, &qp.rq_psn, &qp.sq_psn}) *word = in.get<std::uint32_t>();
+  for (auto* word : {&qp.qpn, &qp.pid, &qp.remote_qpn, &qp.rq_psn, &qp.sq_psn})
+    *word = in.get<std::uint32_t>();
   qp.state = in.get<std::uint8_t>();
   qp.new_min_rnr_timer = in.get<std::uint8_t>();
   qp.expected = get_optional(in);
-  if (qp.qpn > kMost24 || qp.remote_qpn > kMost24 || qp.rq_psn > kMost24 || qp.sq_psn > kMost24 || qp.new_min_rnr_timer > kMostTimer) in.fail();
+  if (qp.qpn > kMost24 || qp.remote_qpn > kMost24 || qp.rq_psn > kMost24 || qp.sq_psn > kMost24 ||
+      qp.new_min_rnr_timer > kMostTimer)
+    in.fail();
   return qp;
 }
 
@@ -108,14 +116,29 @@ bool plain_name(std::string_view name) {
   return name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-Error malformed() { return Error{"the message is malformed"}; }
+Error malformed() {
+  return Error{"the message is malformed"};
+}
 
 }  // namespace
 
+HandQp hand_qp(const QpInfo& qp) {
+  HandQp out;
+  out.qpn = qp.qpn;
+  out.pid = qp.pid;
+  out.remote_qpn = qp.remote_qpn.value_or(0);
+  out.state = qp.state;
+  out.rq_psn = qp.rq_psn.value_or(0);
+  out.sq_psn = qp.sq_psn.value_or(0);
+  return out;
+}
+
 Result<std::vector<std::byte>> encode(const HandRequest& request) {
   if (request.qps.size() > kHandMostQps)
-    return Error{fmt::format("{} QPs in one request, at most {} are allowed", request.qps.size(), kHandMostQps)};
-  if (request.device.size() > kHandMostDevice || !plain_name(request.device)) return Error{"that is no device's name"};
+    return Error{
+        fmt::format("{} QPs in one request, at most {} are allowed", request.qps.size(), kHandMostQps)};
+  if (request.device.size() > kHandMostDevice || !plain_name(request.device))
+    return Error{"that is no device's name"};
   auto out = begin(Type::request);
   out.put(static_cast<std::uint8_t>(request.kind));
   out.put(request.id);
@@ -127,7 +150,8 @@ Result<std::vector<std::byte>> encode(const HandRequest& request) {
 }
 
 Result<std::vector<std::byte>> encode(const HandReply& reply) {
-  if (reply.qps.size() > kHandMostQps) return Error{fmt::format("{} QPs in one reply, at most {} are allowed", reply.qps.size(), kHandMostQps)};
+  if (reply.qps.size() > kHandMostQps)
+    return Error{fmt::format("{} QPs in one reply, at most {} are allowed", reply.qps.size(), kHandMostQps)};
   auto out = begin(Type::reply);
   out.put(reply.id);
   out.put(reply.held_nanoseconds);

@@ -10,16 +10,17 @@
 #include "base/result.hpp"
 #include "model/qp.hpp"
 
-// The messages between rdmend and rdmend-hand, over a SOCK_SEQPACKET pair: one message a packet, little-endian, version and
-// length first, every list and string capped. Decoding never trusts a length.
+// The messages between rdmend and rdmend-hand, over a SOCK_SEQPACKET pair: one message a packet,
+// little-endian, version and length first, every list and string capped. Decoding never trusts a length.
 namespace rdmend::wire {
 
 inline constexpr std::uint16_t kHandVersion = 1;
-// The caps keep every packet below the 208 KiB that an unprivileged socket sends in one piece (net.core.wmem_default).
-inline constexpr std::size_t kHandMostQps = 512;            // of one packet; the daemon's side splits larger requests
-inline constexpr std::size_t kHandMostBytes = 192U * 1024;  // of one packet
-inline constexpr std::size_t kHandMostDevice = 64;          // IB_DEVICE_NAME_MAX
-inline constexpr std::size_t kHandMostError = 240;          // of one sentence, longer ones are cut
+// The caps keep every packet below the 208 KiB that an unprivileged socket sends in one piece
+// (net.core.wmem_default).
+inline constexpr std::size_t kHandMostQps = 512;  // of one packet; the daemon's side splits larger requests
+inline constexpr std::size_t kHandMostBytes = std::size_t{192} * 1024;  // of one packet
+inline constexpr std::size_t kHandMostDevice = 64;                      // IB_DEVICE_NAME_MAX
+inline constexpr std::size_t kHandMostError = 240;  // of one sentence, longer ones are cut
 
 // What the hand reads of a QP that netlink does not tell (struct ib_uverbs_query_qp_resp).
 struct QpAttributes {
@@ -48,8 +49,12 @@ struct HandQp {
 
   friend bool operator==(const HandQp&, const HandQp&) = default;
 };
+// As netlink shows it.
+HandQp hand_qp(const QpInfo& qp);
+
 struct HandRequest {
-  enum class Kind : std::uint8_t { query = 1, modify_min_rnr_timer = 2, probe = 3 };  // probe: may the hand act here at all?
+  // probe: may the hand act here at all?
+  enum class Kind : std::uint8_t { query = 1, modify_min_rnr_timer = 2, probe = 3 };
   Kind kind = Kind::query;
   std::uint32_t id = 0;
   std::uint32_t device_index = 0;
@@ -60,7 +65,7 @@ struct HandRequest {
 };
 struct HandQpReply {
   std::uint32_t qpn = 0;
-  std::uint32_t tgid = 0;            // the process that owns it
+  std::uint32_t tgid = 0;              // the process that owns it
   std::optional<QpAttributes> before;  // as read
   std::optional<QpAttributes> after;   // as read again after a modify
   std::string error;                   // "" when it went well; else one sentence

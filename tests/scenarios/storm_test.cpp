@@ -121,6 +121,37 @@ TEST_CASE("a mend that costs goodput is taken back") {
   CHECK(story.host.qps[17].timer == 1);
 }
 
+TEST_CASE("a burst in the two seconds before the change does not make a good mend look bad") {
+  Story story;
+  story.host.add(17, 1);
+  auto alert = story.alert({Story::step("raise_min_rnr_timer")});
+  story.pass(seconds{20});
+  alert.active_at = story.loop.now().wall;
+  story.decide(alert, AlertState::pending);  // a look at how far the QPs have received
+  story.pass(seconds{8});
+  story.fire(alert);
+  story.packets = 1300;  // while the QPs are chosen
+  story.pass(seconds{2});
+  story.packets = 1000;
+  story.pass(seconds{40});
+  CHECK(story.lines().at(1).rfind("succeeded ", 0) == 0);
+  CHECK(story.lines().at(1).find("accepted from 1060/s to 1000/s") != std::string::npos);
+  CHECK(story.host.qps[17].timer == 4);
+}
+
+TEST_CASE("where a PSN may have gone round since the change, two later dumps tell") {
+  Story story;
+  story.packets = 1'000'000;  // 30 s of it are more than 24 bit hold
+  story.resent_per_nak = 1000;
+  story.host.add(17, 1);
+  const auto alert = story.alert({Story::step("raise_min_rnr_timer")});
+  story.pass(seconds{20});
+  story.fire(alert);
+  story.pass(seconds{40});
+  CHECK(story.lines().at(1).rfind("succeeded ", 0) == 0);
+  CHECK(story.lines().at(1).find("accepted from 1e+06/s to 1e+06/s") != std::string::npos);
+}
+
 TEST_CASE("without evidence nothing counts as mended") {
   Story story;
   story.host.add(17, 1);

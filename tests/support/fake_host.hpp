@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "advice/timers.hpp"
+#include "remedies/receive_history.hpp"
 #include "remedies/remedy.hpp"
 #include "support/virtual_reactor.hpp"
 
@@ -50,6 +51,9 @@ class FakeHost : public remedies::Hand, public remedies::QpTable {
   // --- QpTable ---
   [[nodiscard]] const QpDump& latest(const std::string& device) const override { return device == "rxe2" ? latest_ : none_; }
   [[nodiscard]] const QpDump& previous(const std::string& device) const override { return device == "rxe2" ? previous_ : none_; }
+  [[nodiscard]] const remedies::ReceiveHistory& history(const std::string& device) const override {
+    return device == "rxe2" ? history_ : no_history_;
+  }
   [[nodiscard]] std::vector<std::string> devices() const override { return device_gone ? std::vector<std::string>{} : std::vector<std::string>{"rxe2"}; }
   void refresh(const std::string& device, milliseconds, std::function<void(bool)> done) override {
     loop_.post([this, device, done = std::move(done)] {
@@ -61,6 +65,7 @@ class FakeHost : public remedies::Hand, public remedies::QpTable {
   void dump() {
     previous_ = std::exchange(latest_, {"rxe2", loop_.now().wall, {}, false});
     for (const auto& [qpn, qp] : qps) latest_.qps.push_back(qp.info);
+    history_.take(latest_);
   }
 
   // --- Hand ---
@@ -126,6 +131,7 @@ class FakeHost : public remedies::Hand, public remedies::QpTable {
 
   VirtualReactor& loop_;
   QpDump latest_, previous_, none_;
+  remedies::ReceiveHistory history_, no_history_;
 };
 
 // Processes that end as the test wants, later.

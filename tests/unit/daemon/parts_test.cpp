@@ -25,10 +25,16 @@ Batch event_of(const std::string& device) {
   return out;
 }
 
+// One QP, that receives 100 packets a second.
 QpDump dump_of(const std::string& device, Timestamp at) {
   QpDump out;
   out.device = device;
   out.at = at;
+  QpInfo qp;
+  qp.qpn = 17;
+  qp.type = static_cast<std::uint8_t>(QpType::rc);
+  qp.rq_psn = static_cast<std::uint32_t>(at.time_since_epoch() / 10ms);
+  out.qps.push_back(qp);
   return out;
 }
 
@@ -97,7 +103,7 @@ TEST_CASE("the state of alerts reads back as it was written, whatever the labels
   }
 }
 
-TEST_CASE("the table of QPs keeps two dumps, and answers who waits for a fresh one") {
+TEST_CASE("the table of QPs keeps two dumps and how far QPs had received before, and answers who waits for a fresh one") {
   test::VirtualReactor loop;
   std::vector<std::string> asked;
   QpTable table(loop, [&](const std::string& device) { asked.push_back(device); });
@@ -107,21 +113,30 @@ TEST_CASE("the table of QPs keeps two dumps, and answers who waits for a fresh o
   CHECK(table.latest("rxe1").at == Timestamp{2s});
   CHECK(table.previous("rxe1").at == Timestamp{1s});
   CHECK(table.devices() == std::vector<std::string>{"rxe1"});
+  table.take(dump_of("rxe1", Timestamp{11s}));
+  remedies::RaisedQp qp;
+  qp.qpn = 17;
+  const auto accepted = [&](const std::string& device) {
+    return table.history(device).accepted_per_second({qp}, Timestamp{1s}, Timestamp{11s}, 100);
+  };
+  CHECK(accepted("rxe1") == 100);
+  CHECK_FALSE(accepted("rxe2"));
 
   std::vector<bool> answers;
   table.refresh("rxe1", 100ms, [&](bool fresh) {
     answers.push_back(fresh);
     table.refresh("rxe1", 100ms, [&](bool again) { answers.push_back(again); });  // waits for the dump after
   });
-  table.take(dump_of("other", Timestamp{3s}));
+  table.take(dump_of("other", Timestamp{13s}));
   CHECK(answers.empty());
-  table.take(dump_of("rxe1", Timestamp{3s}));
+  table.take(dump_of("rxe1", Timestamp{13s}));
   CHECK(answers == std::vector<bool>{true});
   CHECK(asked == std::vector<std::string>{"rxe1", "rxe1"});
   loop.advance(100ms);
   CHECK(answers == std::vector<bool>{true, false});
   table.forget("rxe1");
   CHECK(table.latest("rxe1").at == Timestamp{});
+  CHECK_FALSE(accepted("rxe1"));
 }
 
 TEST_CASE("times of the API are read as Prometheus reads them") {
