@@ -22,8 +22,8 @@ namespace rdmend::hand {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-constexpr std::size_t kMostProcesses = 1U << 17;
-constexpr std::size_t kMostDescriptors = 1U << 16;  // looked at in one process
+constexpr std::size_t kMostProcesses = std::size_t{1} << 17;
+constexpr std::size_t kMostDescriptors = std::size_t{1} << 16;  // looked at in one process
 constexpr std::size_t kMostContexts = 64;           // open files of the device in one process
 
 Result<std::string> read_file(int directory, const std::string& path) {

@@ -15,7 +15,7 @@
 namespace rdmend::hand {
 namespace {
 
-constexpr std::size_t kReceive = 64U * 1024;
+constexpr std::size_t kReceive = std::size_t{64} * 1024;
 
 // Starts a request in `buffer`; attributes are put behind it while `buffer` keeps its size.
 nlmsghdr* begin(std::vector<char>& buffer, int command, std::uint16_t flags, std::uint32_t index) {

@@ -33,7 +33,7 @@ class RdmaNetlink {
   // All QPs of the device, the kernel's own too. An error when there are more than kMostQps.
   Result<std::vector<QpInfo>> qps(const Device& device);
 
-  static constexpr std::size_t kMostQps = 1U << 17;
+  static constexpr std::size_t kMostQps = std::size_t{1} << 17;
 
  private:
   explicit RdmaNetlink(mnl_socket* socket) : socket_(socket) {}

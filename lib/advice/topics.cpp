@@ -65,7 +65,7 @@ Advice receive_queue(const Scene& scene) {
   return advice;
 }
 
-// Which of the causes of FACTS A.2 the counters speak for; it decides whether the timeout matters at all.
+// Which of the causes of a late or missing acknowledgement the counters speak for; it decides whether the timeout matters at all.
 std::string cause(std::optional<double> timeouts, std::optional<double> naks, std::optional<double> retransmissions) {
   if (!timeouts && !naks) return "What the retransmissions come from cannot be told: this driver counts neither timeouts nor sequence NAKs.";
   if (naks && *naks > 0 && (!timeouts || *naks >= *timeouts))
@@ -80,7 +80,7 @@ std::string cause(std::optional<double> timeouts, std::optional<double> naks, st
   return "Nothing was retransmitted in the last minute.";
 }
 
-// What the driver makes of the attributes, where it is not what was asked for (FACTS A.1, C.1).
+// What the driver makes of the attributes, where it is not what was asked for.
 std::string driver_note(const std::string& driver) {
   if (driver == "irdma" || driver == "erdma" || driver == "siw" || driver == "efa" || driver == "cxgb4" || driver == "iw_cxgb4")
     return fmt::format(" The driver {} ignores the timeout: the value is advisory there.", driver);

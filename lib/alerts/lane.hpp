@@ -13,7 +13,7 @@
 namespace rdmend::alerts {
 
 inline constexpr std::size_t kMostInBatch = 256;
-inline constexpr std::size_t kMostBytesInBatch = 256U * 1024;
+inline constexpr std::size_t kMostBytesInBatch = std::size_t{256} * 1024;
 // After a failure the lane rests that long; a change of state is then tried again, a mere re-send waits for its next turn.
 inline constexpr milliseconds kRetry{5'000};
 inline constexpr milliseconds kResolvedRetention{15 * 60'000};

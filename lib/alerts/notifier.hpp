@@ -30,7 +30,7 @@ struct AlertmanagerStatus {
 };
 
 // Sends alerts to every Alertmanager, each on its own: one request under way each, a bounded queue, oldest dropped and
-// counted. Re-sends come from the alerts' state, never from a retry queue (DESIGN section 5, CASES G1 and G7).
+// counted. Re-sends come from the alerts' state, never from a retry queue.
 class Notifier {
  public:
   Notifier(Reactor& reactor, Transport& transport, const config::Config& config);

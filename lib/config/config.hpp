@@ -47,7 +47,7 @@ struct Bucket {
   milliseconds refill{0};
 };
 
-// /etc/rdmend/rdmend.yaml, DESIGN section 8. Defaults here are the documented ones.
+// /etc/rdmend/rdmend.yaml. Defaults here are the documented ones.
 struct Config {
   Mode mode = Mode::observe;
   struct {
@@ -92,7 +92,7 @@ struct Config {
     std::size_t qp_cap = 20'000;
   } sampling;
   struct {
-    std::size_t max_bytes = 64U << 20U;
+    std::size_t max_bytes = std::size_t{64} << 20U;
   } store;
   struct {
     std::size_t max_samples = 500'000;

@@ -15,7 +15,7 @@ struct Field {
 };
 std::span<const Field> fields();
 
-// Keys of DESIGN's that belong to a later version: refused by name, so that nobody believes they work.
+// Keys that belong to a later version: refused by name, so that nobody believes they work.
 struct LaterKey {
   std::string_view path, why;
 };

@@ -17,7 +17,7 @@ using Kind = Token::Kind;
 using NewNode = std::shared_ptr<Node>;
 
 // What hostile input cannot exceed: parsing and evaluation recurse once a level of the tree.
-constexpr std::size_t kMostBytes = 32U * 1024;
+constexpr std::size_t kMostBytes = std::size_t{32} * 1024;
 constexpr std::size_t kMostDepth = 200;
 constexpr std::size_t kMostFaults = 20;
 

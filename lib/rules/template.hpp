@@ -19,7 +19,7 @@ struct TemplateData {
   double value = 0;
 };
 
-// A label's or annotation's text in Go's template language, the part of it that DESIGN section 5 names.
+// A label's or annotation's text in Go's template language, the part of it that needs no queries.
 class Template {
  public:
   static std::variant<Template, std::vector<promql::ParseError>> parse(std::string_view text);

@@ -84,7 +84,7 @@ std::string go_float(double value, char verb, int precision);                  /
 char unknown_verb(std::string_view format);
 bool truth(const Value& value);
 
-inline constexpr std::size_t kMostOutput = 64U * 1024;
+inline constexpr std::size_t kMostOutput = std::size_t{64} * 1024;
 inline constexpr std::size_t kMostDepth = 32;
 inline constexpr std::size_t kMostSteps = 100'000;
 inline constexpr int kMostWidth = 1000;

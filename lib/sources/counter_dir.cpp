@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kLifespan = "lifespan";  // how long the kernel answers from its cache: a setting, not a counter
 constexpr milliseconds kLongestLifespan{10'000};    // the kernel's own limit
 
-// mlx5's cache is refreshed by its first counter only, and then holds for all: that one goes first (FACTS B.1).
+// mlx5's cache is refreshed by its first counter only, and then holds for all: that one goes first.
 constexpr std::string_view kRefresher = "rx_write_requests";
 
 }  // namespace

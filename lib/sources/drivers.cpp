@@ -45,7 +45,7 @@ Driver find(Matches matches) {
   return row == kDrivers.end() ? Driver::unknown : row->driver;
 }
 
-// PMA counters (FACTS B.3); the data and packet counters that are not here are 64 bit.
+// PMA counters; the data and packet counters that are not here are 64 bit.
 struct WidthRow {
   std::string_view name;
   unsigned bits;
@@ -64,7 +64,7 @@ constexpr std::array<WidthRow, 13> kPmaWidths{{{"symbol_error", 16},
                                                {"excessive_buffer_overrun_errors", 4},
                                                {"port_xmit_wait", 32}}};
 
-// mlx5's q counters are 32 bit and wrap; its congestion, physical and flow counters are 64 bit (FACTS B.4).
+// mlx5's q counters are 32 bit and wrap; its congestion, physical and flow counters are 64 bit.
 constexpr std::array<std::string_view, 26> kMlx5QCounters{
     "rx_write_requests",           "rx_read_requests",           "rx_atomic_requests",       "rx_dct_connect",
     "out_of_buffer",               "out_of_sequence",            "duplicate_request",        "rnr_nak_retry_err",

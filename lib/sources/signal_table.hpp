@@ -7,7 +7,7 @@
 
 namespace rdmend::sources {
 
-// One cell of the one table that maps drivers' names to normalised series (FACTS B.2). The cell's notation:
+// One cell of the one table that maps drivers' names to normalised series. The cell's notation:
 //   c:NAME  counters/          i:NAME  counters/, on InfiniBand ports only (they stand at 0 on Ethernet)
 //   h:NAME  hw counters        e:NAME  the netdev's driver statistics      n:NAME  the netdev's own
 //   d:NAME  DCB

@@ -37,7 +37,7 @@ class Matcher {
 };
 
 struct Limits {
-  std::size_t max_bytes = 64U << 20U;
+  std::size_t max_bytes = std::size_t{64} << 20U;
   milliseconds retention = std::chrono::minutes{15};
 };
 
@@ -49,7 +49,7 @@ struct Stats {
   std::uint64_t rejected_points = 0;  // out of order, taken back by the clock, or of a label set beyond kMostLabelBytes
 };
 
-inline constexpr std::size_t kMostLabelBytes = 16U * 1024;  // of one series' names and values
+inline constexpr std::size_t kMostLabelBytes = std::size_t{16} * 1024;  // of one series' names and values
 
 // The recent past of every series, in bounded memory. One thread: the loop's.
 //

@@ -19,7 +19,7 @@ struct Uverbs {
 Result<wire::QpAttributes> query_qp(const Uverbs& uverbs, std::uint32_t handle);
 
 // Sets min_rnr_timer and nothing else. The mask has no IBV_QP_STATE, so the QP stays in the state it is in, whatever its owner does
-// meanwhile. The kernel allows it in RTS (FACTS D.3: RTS->RTS); in RTR there is no such transition: EINVAL.
+// meanwhile. The kernel allows it from RTS to RTS; in RTR there is no such transition: EINVAL.
 Result<void> modify_min_rnr_timer(const Uverbs& uverbs, std::uint32_t handle, std::uint8_t code);
 
 }  // namespace rdmend::verbs

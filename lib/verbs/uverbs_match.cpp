@@ -11,7 +11,7 @@ namespace rdmend::verbs {
 namespace {
 
 // More pairs than this in one bucket (thousands of QPs with the same peer QPN in the same state) are not looked at one by one.
-constexpr std::size_t kMostPairs = 1U << 18;
+constexpr std::size_t kMostPairs = std::size_t{1} << 18;
 
 bool connected_state(std::uint8_t state) { return state >= static_cast<std::uint8_t>(QpState::rtr) && state <= static_cast<std::uint8_t>(QpState::err); }
 

@@ -32,7 +32,7 @@ struct Entry {
 };
 const char* kind_name(Node::Kind kind);  // "a list"
 
-inline constexpr std::size_t kMostBytes = 1U << 20U;
+inline constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 inline constexpr std::size_t kMostNodes = 100'000;  // aliases counted as often as they are used
 inline constexpr std::size_t kMostDepth = 64;
 
