@@ -88,6 +88,7 @@ struct Executor::State {
   }
 
   // --- steps.cpp: alerts and the steps of their remedies ---
+  [[nodiscard]] bool allows(std::string_view kind) const;
   void foresee(const Alert& alert);
   void fire(const Alert& alert);
   void resolve(const Alert& alert);

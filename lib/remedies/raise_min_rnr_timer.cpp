@@ -13,6 +13,8 @@
 namespace rdmend::remedies {
 namespace {
 
+constexpr milliseconds kForeseenApart = seconds{3};
+
 class RaiseMinRnrTimer : public Remedy {
  public:
   explicit RaiseMinRnrTimer(TimerSettings settings) : settings_(settings) {}
@@ -21,10 +23,12 @@ class RaiseMinRnrTimer : public Remedy {
     return fmt::format("raise_min_rnr_timer factor {:g}, ceiling {}", settings_.factor,
                        advice::short_time(settings_.ceiling));
   }
-  // The dump that the packets accepted before a change are counted from.
+  // The dump that the packets accepted before a change are counted from. An alert that comes and goes must
+  // not make one each time: a dump may cost the device a command a QP.
   void foresee(const Alert& alert, Environment& environment) const override {
-    if (const std::string device(alert.labels.get("device")); !device.empty())
-      environment.qps.refresh(device, kDumpDeadline, [](bool) {});
+    const std::string device(alert.labels.get("device"));
+    const auto age = environment.reactor.now().wall - environment.qps.latest(device).at;
+    if (!device.empty() && age >= kForeseenApart) environment.qps.refresh(device, kDumpDeadline, [](bool) {});
   }
   [[nodiscard]] std::unique_ptr<Action> begin(const Alert& alert, Environment& environment) const override {
     return std::make_unique<RaiseAction>(settings_, alert, environment);

@@ -49,10 +49,14 @@ milliseconds Executor::State::hold_of(const Plan& plan) const {
   return settings.hold * (1 << plan.doublings);
 }
 
+bool Executor::State::allows(std::string_view kind) const {
+  return std::find(settings.allow.begin(), settings.allow.end(), kind) != settings.allow.end();
+}
+
 void Executor::State::foresee(const Alert& alert) {
-  if (!alert.remedy) return;
+  if (!alert.remedy || mode() == config::Mode::observe) return;
   for (const auto& step : ladder_of(alert.remedy)->steps)
-    if (step) step->foresee(alert, environment);
+    if (step && allows(step->kind())) step->foresee(alert, environment);
 }
 
 void Executor::State::fire(const Alert& alert) {
@@ -177,8 +181,7 @@ void Executor::State::begin(Plan& plan, std::size_t step) {
   const auto* remedy = plan.ladder->steps[step].get();
   if (remedy == nullptr) return refuse(run, "the rule's remedy is faulty: " + plan.ladder->fault);
   run.description = remedy->describe();
-  const auto& allow = settings.allow;
-  if (std::find(allow.begin(), allow.end(), run.spec.kind) == allow.end())
+  if (!allows(run.spec.kind))
     return refuse(run, fmt::format("remedies.allow does not list {}", run.spec.kind));
   environment.observing = mode() == config::Mode::observe;
   run.action = remedy->begin(plan.alert, environment);

@@ -150,14 +150,14 @@ TEST_CASE("what changes something is for the control socket, said in words elsew
   CHECK(b.ctl("breaker").status == 0);
   CHECK(b.ctl("breaker reset").status == 0);
   CHECK(b.ctl("mode act --for soon").status == 2);
-  for (const auto* command : {"status", "alerts", "remedies", "events", "qps", "query vector(1)", "explain PortDown", "mode observe", "breaker", "breaker reset"}) {
+  for (const auto* command : {"status", "alerts", "remedies", "events", "qps", "query 'vector(1)'", "explain PortDown", "mode observe", "breaker", "breaker reset"}) {
     const auto answer = b.ctl(std::string(command) + " --json");
     INFO(command << ": " << answer.output);
     CHECK(answer.status == 0);
     CHECK_FALSE(json::parse(answer.output, nullptr, false).is_discarded());
   }
   CHECK(json::parse(b.ctl("mode act --json").output)["mode"] == "act");
-  CHECK(b.ctl("mode observe").output == "mode is observe\n");
+  CHECK(b.ctl("mode observe").output == "mode is observe (operator)\n");
   CHECK(json::parse(b.ctl("breaker --json").output)["open"] == false);
   const auto unknown_device = b.ctl("qps mlx5_7");
   CHECK(unknown_device.status == 1);

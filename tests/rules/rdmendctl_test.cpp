@@ -70,7 +70,7 @@ TEST_CASE("a command line that is wrong says what, and ends with 2") {
   of("mode", "atc", "MODE: 'atc' is not known; did you mean 'act'?");
   of("mode", "act --for soon", "--for: 'soon' is not a duration like 30m or 1h");
   of("undo", "", "ID is missing: the action's number; 'rdmendctl remedies' lists them");
-  of("undo", "-1", "unknown option '-1'; legal are: --help, --json, --version, --socket");
+  of("undo", "-1", "ID: '-1' is not a whole number, 1 or more");
   of("undo", "x", "ID: 'x' is not a whole number, 1 or more");
   of("breaker", "rest", "reset: 'rest' is not known; did you mean 'reset'?");
   says("export rules a b",

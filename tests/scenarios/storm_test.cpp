@@ -139,6 +139,26 @@ TEST_CASE("a burst in the two seconds before the change does not make a good men
   CHECK(story.host.qps[17].timer == 4);
 }
 
+TEST_CASE("an alert that comes and goes, or a remedy that is not allowed, makes no list of QPs each time") {
+  Story story;
+  story.host.add(17, 1);
+  const auto alert = story.alert({Story::step("raise_min_rnr_timer")});
+  const auto flap = [&] {
+    for (int i = 0; i < 12; ++i) {
+      story.decide(alert, i % 2 == 0 ? AlertState::pending : AlertState::inactive);
+      story.pass(seconds{1});
+    }
+  };
+  story.pass(seconds{20});
+  const auto before = story.host.dumps;
+  flap();
+  CHECK(story.host.dumps - before == 3);  // 12 s, 4 s apart
+  story.config.remedies.allow = {"advise"};
+  story.executor->reconfigure(story.config);
+  flap();
+  CHECK(story.host.dumps - before == 3);
+}
+
 TEST_CASE("where a PSN may have gone round since the change, two later dumps tell") {
   Story story;
   story.packets = 1'000'000;  // 30 s of it are more than 24 bit hold

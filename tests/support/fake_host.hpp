@@ -66,6 +66,7 @@ class FakeHost : public remedies::Hand, public remedies::QpTable {
     previous_ = std::exchange(latest_, {"rxe2", loop_.now().wall, {}, false});
     for (const auto& [qpn, qp] : qps) latest_.qps.push_back(qp.info);
     history_.take(latest_);
+    ++dumps;
   }
 
   // --- Hand ---
@@ -82,6 +83,7 @@ class FakeHost : public remedies::Hand, public remedies::QpTable {
   std::map<std::uint32_t, std::string> refuses;  // QPs whose modify fails, and why
   bool dies_after_modify = false;                // the change is made, the answer is lost
   bool dumps_fail = false;
+  int dumps = 0;
   bool device_gone = false;
 
  private:
