@@ -48,7 +48,7 @@ int judge(json& data, const Options& options) {
   return wrong;
 }
 
-void show(const json& data, const Options& options) {
+void show_qps(const json& data, const Options& options) {
   std::vector<std::string> header{"DEVICE", "PORT", "QPN",    "TYPE",   "STATE",
                                   "REMOTE", "PEER", "RQ-PSN", "SQ-PSN", "PID"};
   if (options.deep) header.insert(header.end(), {"TIMEOUT", "RETRY", "RNR-RETRY", "MIN-RNR-TIMER", "NOTE"});
@@ -78,7 +78,7 @@ void add_qps(CLI::App& parent, const Globals& globals, int& exit) {
   };
   auto& command = add_question(parent, globals, exit,
                                {"qps", "The queue pairs of every process on this host", call,
-                                [options](const json& data) { show(data, *options); },
+                                [options](const json& data) { show_qps(data, *options); },
                                 [options](json& data) { return judge(data, *options); }});
   command.add_option("DEVICE", options->device, "of this device only")->type_name("");
   command.add_flag("--deep", options->deep, "ask the external hand for their real attributes too");

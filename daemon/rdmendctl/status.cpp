@@ -56,7 +56,7 @@ void show_alertmanagers(const json& alertmanagers) {
   }
 }
 
-void show(const json& status) {
+void show_status(const json& status) {
   fmt::print("rdmend {}, up {}, since {} UTC, {}\n", cell(status, "version"),
              length_text(status["uptime_seconds"].get<double>()), time_text(status["started"]),
              status["ready"].get<bool>() ? "ready" : "reading its devices for the first time");
@@ -87,8 +87,9 @@ void show(const json& status) {
 
 void add_status(CLI::App& parent, const Globals& globals, int& exit) {
   const auto call = [] { return Call{"/api/v1/status", {}}; };
-  add_question(parent, globals, exit,
-               {"status", "How rdmend fares: mode, devices, rules, alerts, where they go", call, show});
+  add_question(
+      parent, globals, exit,
+      {"status", "How rdmend fares: mode, devices, rules, alerts, where they go", call, show_status});
 }
 
 }  // namespace rdmend::ctl
