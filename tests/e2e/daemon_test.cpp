@@ -263,7 +263,7 @@ TEST_CASE("--check-config tells every fault and starts nothing") {
 }
 
 TEST_CASE("a rule on a series that nothing has is warned of wherever rules are read (G5)") {
-  Bench b;
+  DaemonBench b;
   const std::string warning = b.rules() + ":4:5: warning: the rule 'X' reads 'rdma_port_stat', which rdmend does not have; did you mean 'rdma_port_state'?\n";
   const std::string rules = "groups:\n- name: g\n  rules:\n  - {alert: X, expr: rdma_port_stat < 4}\n";
   write_file(b.rules(), rules);

@@ -38,8 +38,8 @@ inline std::size_t uverbs_held_by(pid_t pid) {
 }
 
 // A real client and a real hand; netlink as the daemon's sources read it.
-struct Bench {
-  explicit Bench(std::string program = RDMEND_HAND)
+struct HandBench {
+  explicit HandBench(std::string program = RDMEND_HAND)
       : client(loop, std::move(program), 20ms), netlink(*hand::RdmaNetlink::open()) {
     client.start();
     for (std::uint32_t i = 0; i < 8; ++i)

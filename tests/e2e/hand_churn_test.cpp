@@ -38,7 +38,7 @@ struct Churn {
 }  // namespace
 
 TEST_CASE("ten thousand destroys against the hand: each succeeds on plain retry") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("main", 20);
   owner.say("churn 10000");
   Churn churn;
@@ -76,7 +76,7 @@ TEST_CASE("ten thousand destroys against the hand: each succeeds on plain retry"
 }
 
 TEST_CASE("ten thousand destroys against the worst there could be: a hand that reads without a pause") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("main", 20);
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, owner.pid(), 0)));
   std::vector<UniqueFd> copies;
@@ -121,14 +121,14 @@ TEST_CASE("ten thousand destroys against the worst there could be: a hand that r
 }
 
 TEST_CASE("the owner may be killed at any point of a batch") {
-  Bench bench;
+  HandBench bench;
   std::mt19937 random(61);  // NOLINT(cert-msc51-cpp): the same points each run
   std::map<std::string, int> ends;
   std::chrono::microseconds whole{0};
   constexpr std::size_t kQps = 100;
   for (int round = 0; round < 20; ++round) {
     QpOwner owner(round % 2 == 0 ? "main" : "ended", kQps);
-    auto request = bench.about("rxe1", Bench::all(owner, "rxe1"), Kind::modify_min_rnr_timer);
+    auto request = bench.about("rxe1", HandBench::all(owner, "rxe1"), Kind::modify_min_rnr_timer);
     REQUIRE(request.qps.size() == kQps);
     for (auto& qp : request.qps) qp.new_min_rnr_timer = 21;
     if (round == 0) {  // how long it takes undisturbed: the blows fall within that
@@ -149,7 +149,7 @@ TEST_CASE("the owner may be killed at any point of a batch") {
     ++ends[done == kQps ? "all done" : done == 0 ? "none" : "some"];
     CHECK(uverbs_held_by(bench.client.child()) == 0);
     // Nothing keeps what the dead process had.
-    const auto none_left = [&] { return bench.about("rxe1", Bench::all(owner, "rxe1")).qps.empty(); };
+    const auto none_left = [&] { return bench.about("rxe1", HandBench::all(owner, "rxe1")).qps.empty(); };
     CHECK(bench.loop.run_until(none_left, 5s));
   }
   figure("owner killed 20 times during a batch: all done " + std::to_string(ends["all done"]) + ", some " +
@@ -157,10 +157,10 @@ TEST_CASE("the owner may be killed at any point of a batch") {
 }
 
 TEST_CASE("the hand may be killed at any point of a batch") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("main", 60);
   std::mt19937 random(62);  // NOLINT(cert-msc51-cpp)
-  const auto all = Bench::all(owner, "rxe1");
+  const auto all = HandBench::all(owner, "rxe1");
   int unanswered = 0;
   auto first = bench.about("rxe1", all, Kind::modify_min_rnr_timer);
   for (auto& qp : first.qps) qp.new_min_rnr_timer = 30;

@@ -17,10 +17,11 @@ TEST_CASE("CAP_SYS_PTRACE alone is enough, for a user who is nobody; without it 
     const Script script(as_nobody +
                         "--bounding-set=-all,+sys_ptrace --inh-caps=-all,+sys_ptrace "
                         "--ambient-caps=-all,+sys_ptrace " RDMEND_HAND);
-    Bench bench(script.path);
+    HandBench bench(script.path);
     CHECK(bench.must(bench.about("rxe1", {}, Kind::probe)).error.empty());
-    CHECK(bench.error_of(bench.must(bench.about("rxe1", Bench::all(owner, "rxe1"), Kind::probe))).empty());
-    const auto reply = bench.must(bench.change("rxe1", Bench::all(owner, "rxe1"), 24));
+    CHECK(
+        bench.error_of(bench.must(bench.about("rxe1", HandBench::all(owner, "rxe1"), Kind::probe))).empty());
+    const auto reply = bench.must(bench.change("rxe1", HandBench::all(owner, "rxe1"), 24));
     CHECK(count_errors(reply).empty());
     for (const auto& qp : reply.qps) CHECK(qp.after->min_rnr_timer == 24);
     auto expected = owner.made;
@@ -36,21 +37,21 @@ TEST_CASE("CAP_SYS_PTRACE alone is enough, for a user who is nobody; without it 
   }
   SECTION("without") {
     const Script script(as_nobody + "--bounding-set=-all --inh-caps=-all " RDMEND_HAND);
-    Bench bench(script.path);
+    HandBench bench(script.path);
     const auto why = "rdmend-hand lacks CAP_SYS_PTRACE, without which it reaches no other user's process";
     CHECK(bench.must(bench.about("rxe1", {}, Kind::probe)).error == why);
-    CHECK(bench.error_of(bench.must(bench.about("rxe1", Bench::all(owner, "rxe1")))) == why);
+    CHECK(bench.error_of(bench.must(bench.about("rxe1", HandBench::all(owner, "rxe1")))) == why);
   }
   SECTION("in a user namespace") {
     const Script script("exec /usr/bin/unshare --user --map-root-user " RDMEND_HAND);
-    Bench bench(script.path);
-    CHECK(bench.error_of(bench.must(bench.about("rxe1", Bench::all(owner, "rxe1")))) ==
+    HandBench bench(script.path);
+    CHECK(bench.error_of(bench.must(bench.about("rxe1", HandBench::all(owner, "rxe1")))) ==
           "the kernel refuses the descriptors of process " + std::to_string(owner.pid()) +
               ", though rdmend-hand holds CAP_SYS_PTRACE: rdmend-hand runs in a user namespace that does not "
               "own that process");
   }
   SECTION("as root, all but one are given up") {
-    Bench bench;
+    HandBench bench;
     CHECK(bench.must(bench.about("rxe1", {}, Kind::probe)).error.empty());
     const auto status = test::slurp("/proc/" + std::to_string(bench.client.child()) + "/status");
     CHECK(status.find("CapPrm:\t0000000000080000\n") != std::string::npos);
@@ -62,11 +63,11 @@ TEST_CASE("CAP_SYS_PTRACE alone is enough, for a user who is nobody; without it 
 // hand-systemd.sh runs this one.
 TEST_CASE("the hand that systemd starts for the socket is a plain user's, and reaches root's process",
           "[.systemd]") {
-  Bench bench("/run/rdmend-hand.sock");
+  HandBench bench("/run/rdmend-hand.sock");
   QpOwner owner("main", 4);
   CHECK(bench.client.child() == 0);
   CHECK(bench.must(bench.about("rxe1", {}, Kind::probe)).error.empty());
-  const auto reply = bench.must(bench.change("rxe1", Bench::all(owner, "rxe1"), 26));
+  const auto reply = bench.must(bench.change("rxe1", HandBench::all(owner, "rxe1"), 26));
   CHECK(count_errors(reply).empty());
   auto expected = owner.made;
   for (auto& [qpn, timer] : expected["rxe1"]) timer = 26;
@@ -79,13 +80,13 @@ TEST_CASE("the hand that systemd starts for the socket is a plain user's, and re
   REQUIRE(kill(std::stoi(pid), SIGKILL) == 0);
   REQUIRE(bench.loop.run_until([&] { return !bench.client.unavailable().empty(); }, 10s));
   REQUIRE(bench.back());
-  CHECK(count_errors(bench.must(bench.about("rxe1", Bench::all(owner, "rxe1")))).empty());
+  CHECK(count_errors(bench.must(bench.about("rxe1", HandBench::all(owner, "rxe1")))).empty());
 }
 
 TEST_CASE("the hand ends when its socket closes") {
   pid_t child = 0;
   {
-    Bench bench;
+    HandBench bench;
     bench.must(bench.about("rxe1", {}, Kind::probe));
     child = bench.client.child();
     REQUIRE(kill(child, 0) == 0);
@@ -95,7 +96,7 @@ TEST_CASE("the hand ends when its socket closes") {
 }
 
 TEST_CASE("kernel.yama.ptrace_scope 3 forbids all, and is named") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("main", 2);
   std::ofstream("/proc/sys/kernel/yama/ptrace_scope") << "3";
   if (test::slurp("/proc/sys/kernel/yama/ptrace_scope") != "3\n") {
@@ -104,11 +105,11 @@ TEST_CASE("kernel.yama.ptrace_scope 3 forbids all, and is named") {
   }
   const auto why = "kernel.yama.ptrace_scope is 3: until the next boot no process may reach into another";
   CHECK(bench.must(bench.about("rxe1", {}, Kind::probe)).error == why);
-  CHECK(bench.error_of(bench.must(bench.about("rxe1", Bench::all(owner, "rxe1")))) == why);
+  CHECK(bench.error_of(bench.must(bench.about("rxe1", HandBench::all(owner, "rxe1")))) == why);
 }
 
 TEST_CASE("after all of it the devices can be taken away at once") {
-  Bench bench;
+  HandBench bench;
   REQUIRE(bench.back());
   const auto began = Steady::now();
   for (const std::string device : {"rxe1", "rxe2"})

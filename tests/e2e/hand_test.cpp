@@ -10,12 +10,12 @@ using namespace rdmend;
 using namespace rdmend::test;
 
 TEST_CASE("every QP of an unmodified process is read right, whichever thread made it") {
-  Bench bench;
+  HandBench bench;
   for (const std::string mode : {"main", "threads", "ended", "twice"}) {
     INFO(mode);
     QpOwner owner(mode, 40);
     for (const auto& [device, qps] : owner.made) {
-      const auto request = bench.about(device, Bench::all(owner, device));
+      const auto request = bench.about(device, HandBench::all(owner, device));
       REQUIRE(request.qps.size() == 40);
       // The kernel tells the thread, and nothing once it has ended.
       const auto pidless =
@@ -50,12 +50,12 @@ TEST_CASE("every QP of an unmodified process is read right, whichever thread mad
 }
 
 TEST_CASE("min_rnr_timer is changed live, under traffic, of those that were meant and no others") {
-  Bench bench;
+  HandBench bench;
   for (const std::string mode : {"main", "threads", "ended"}) {
     INFO(mode);
     QpOwner owner(mode, 30);
     CHECK(owner.tell("start") == "started");
-    const auto all = Bench::all(owner, "rxe2");
+    const auto all = HandBench::all(owner, "rxe2");
     std::set<std::uint32_t> some;
     for (const auto qpn : all)
       if (qpn % 2 == 0) some.insert(qpn);
@@ -82,7 +82,7 @@ TEST_CASE("min_rnr_timer is changed live, under traffic, of those that were mean
 }
 
 TEST_CASE("what has changed since it was looked at is not touched") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("main", 4);
   const auto qpn = owner.made["rxe1"].begin()->first;
   const auto good = bench.change("rxe1", {qpn}, 25);
@@ -125,7 +125,7 @@ TEST_CASE("what has changed since it was looked at is not touched") {
 }
 
 TEST_CASE("a QP that never left RTR is read, and not written since the kernel would refuse") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("rtr", 2);
   const auto qpn = owner.made["rxe1"].begin()->first;
   const auto seen = bench.must(bench.about("rxe1", {qpn}));
@@ -137,9 +137,9 @@ TEST_CASE("a QP that never left RTR is read, and not written since the kernel wo
 }
 
 TEST_CASE("QPs that are alike in all that can be seen are treated alike, or not at all") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("alike", 3);
-  const auto all = Bench::all(owner, "rxe1");
+  const auto all = HandBench::all(owner, "rxe1");
   auto request = bench.change("rxe1", all, 22);
   for (const auto& qp : request.qps) REQUIRE(qp.expected);
   auto one = request;
@@ -158,14 +158,14 @@ TEST_CASE("QPs that are alike in all that can be seen are treated alike, or not 
 }
 
 TEST_CASE("a device that was handed to another process is found there") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("main", 6);
   owner.say("handover");
   const auto line = owner.read_line();
   REQUIRE(line.starts_with("child "));
   owner.heir = std::stoi(line.substr(6));
   owner.reap();
-  const auto request = bench.about("rxe1", Bench::all(owner, "rxe1"));
+  const auto request = bench.about("rxe1", HandBench::all(owner, "rxe1"));
   REQUIRE(request.qps.size() == 6);
   for (const auto& qp : request.qps) CHECK(qp.pid == 0);
   const auto reply = bench.must(request);
@@ -177,14 +177,14 @@ TEST_CASE("a device that was handed to another process is found there") {
 }
 
 TEST_CASE("a process whose main thread has ended cannot be reached, and that is said") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("leaderless", 2);
   const auto ended = [&] {
     return test::slurp("/proc/" + std::to_string(owner.pid()) + "/status").find("State:\tZ") !=
            std::string::npos;
   };
   REQUIRE(bench.loop.run_until(ended, 10s));
-  const auto reply = bench.must(bench.about("rxe1", Bench::all(owner, "rxe1")));
+  const auto reply = bench.must(bench.about("rxe1", HandBench::all(owner, "rxe1")));
   REQUIRE(reply.qps.size() == 2);
   for (const auto& qp : reply.qps)
     CHECK(qp.error ==
@@ -194,9 +194,9 @@ TEST_CASE("a process whose main thread has ended cannot be reached, and that is 
 }
 
 TEST_CASE("many QPs take several batches, and none is long") {
-  Bench bench;
+  HandBench bench;
   QpOwner owner("main", 600);
-  const auto all = Bench::all(owner, "rxe2");
+  const auto all = HandBench::all(owner, "rxe2");
   auto began = Steady::now();
   auto reply = bench.must(bench.about("rxe2", all));
   figure("query of 600 QPs: " + ms(static_cast<std::uint64_t>((Steady::now() - began).count())) + ", held " +
