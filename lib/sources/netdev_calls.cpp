@@ -20,7 +20,7 @@
 namespace rdmend::sources {
 namespace {
 
-constexpr timeval kSilence{2, 0};  // an answer is in the queue when send() returns
+constexpr timeval kNetdevSilence{2, 0};  // an answer is in the queue when send() returns
 
 class KernelCalls : public NetdevCalls {
  public:
@@ -90,7 +90,7 @@ Result<PfcCounts> KernelCalls::pfc(const std::string& netdev) {
   if (!netlink_) {
     netlink_.reset(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
     if (!netlink_) return errno_error("opening route netlink", errno);
-    setsockopt(netlink_.get(), SOL_SOCKET, SO_RCVTIMEO, &kSilence, sizeof kSilence);
+    setsockopt(netlink_.get(), SOL_SOCKET, SO_RCVTIMEO, &kNetdevSilence, sizeof kNetdevSilence);
   }
   const auto request = dcb::encode_request(netdev, ++sequence_);
   sockaddr_nl kernel{};
