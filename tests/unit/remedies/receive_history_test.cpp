@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Timestamp kFirst{1000h};
+constexpr Timestamp kFirstSample{1000h};
 
 QpInfo receiver(std::uint32_t qpn, std::optional<std::uint32_t> rq_psn) {
   QpInfo info;
@@ -31,11 +31,11 @@ RaisedQp counted(std::uint32_t qpn) {
 }
 
 struct History : ReceiveHistory {
-  void dump(milliseconds at, std::vector<QpInfo> qps) { take({"rxe2", kFirst + at, std::move(qps), false}); }
+  void dump(milliseconds at, std::vector<QpInfo> qps) { take({"rxe2", kFirstSample + at, std::move(qps), false}); }
   [[nodiscard]] std::optional<double> rate(milliseconds from, milliseconds to,
                                            std::vector<RaisedQp> qps = {counted(1)},
                                            std::optional<double> packets = 1000) const {
-    return accepted_per_second(qps, kFirst + from, kFirst + to, packets);
+    return accepted_per_second(qps, kFirstSample + from, kFirstSample + to, packets);
   }
 };
 
