@@ -11,7 +11,7 @@ namespace {
 
 auto lower_bound(auto& pairs, std::string_view name) {
   return std::lower_bound(pairs.begin(), pairs.end(), name,
-                          [](const Labels::Pair& pair, std::string_view wanted) { return pair.first < wanted; });
+                          [](const Labels::Pair& pair, std::string_view wanted) { return wanted.compare(pair.first) > 0; });
 }
 
 std::string quoted(std::string_view value) {
