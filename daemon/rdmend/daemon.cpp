@@ -9,6 +9,7 @@
 #include "rdmend/daemon_state.hpp"
 #include "rdmend/for_state.hpp"
 #include "rdmend/self_metrics.hpp"
+#include "sources/choice.hpp"
 #include "sources/netdev_calls.hpp"
 
 namespace rdmend::daemon {
@@ -47,6 +48,7 @@ sources::Options source_options(const config::Config& config) {
   out.live = config.paths.sysfs == config::Config{}.paths.sysfs;
   out.include = config.devices.include;
   out.exclude = config.devices.exclude;
+  out.raw = std::make_shared<const sources::Choice>("raw counter", config.raw_counters.include, config.raw_counters.exclude);
   out.interval = config.sampling.interval;
   out.counters_interval = config.sampling.counters_interval;
   out.qp_interval = config.sampling.qp_interval;

@@ -53,6 +53,9 @@ struct Config {
   struct {
     std::vector<std::string> include{".*"}, exclude;
   } devices;
+  struct {
+    std::vector<std::string> include{".*"}, exclude;
+  } raw_counters;
   std::vector<Listen> listen;  // default [::]:9879 and unix:/run/rdmend/http.sock
   std::string control_socket = "/run/rdmend/control.sock";
   std::string control_group;  // group that may read; "" for root alone

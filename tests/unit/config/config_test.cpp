@@ -42,6 +42,7 @@ TEST_CASE("every key is read") {
   const Config c = good(R"(
 mode: act
 devices: {include: ["mlx5_.*"], exclude: [mlx5_bond_0]}
+raw_counters: {include: ["[a-z].*"], exclude: ["SDma.*"]}
 listen: ["127.0.0.1:9879", "[::1]:0", "unix:/tmp/x.sock"]
 control_socket: /tmp/c.sock
 control_group: rdma
@@ -72,6 +73,8 @@ log_level: debug
   CHECK(c.mode == config::Mode::act);
   CHECK(c.devices.include == std::vector<std::string>{"mlx5_.*"});
   CHECK(c.devices.exclude == std::vector<std::string>{"mlx5_bond_0"});
+  CHECK(c.raw_counters.include == std::vector<std::string>{"[a-z].*"});
+  CHECK(c.raw_counters.exclude == std::vector<std::string>{"SDma.*"});
   CHECK(c.listen[0].host == "127.0.0.1");
   CHECK(c.listen[1].host == "::1");
   CHECK(c.listen[2].path == "/tmp/x.sock");
@@ -101,7 +104,7 @@ log_level: debug
   CHECK(c.log_level == "debug");
 }
 
-TEST_CASE("all the faults of a file are told at once, each where it is") {
+TEST_CASE("G4: all the faults of a file, unknown keys among them, are told at once, each where it is") {
   CHECK(faults(R"(mode: acting
 devices:
   includ: [".*"]
