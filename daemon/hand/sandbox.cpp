@@ -33,14 +33,20 @@ using Filter = CHandle<void, seccomp_release>;
 
 int allow(const Filter& filter, int call) { return seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0); }
 
+// Only where the call's argument number `argument` is `value` in the bits of `mask`.
+int allow_masked(const Filter& filter, int call, unsigned argument, std::uint64_t mask, std::uint64_t value) {
+  const scmp_arg_cmp condition{argument, SCMP_CMP_MASKED_EQ, mask, value};
+  return seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call, 1, &condition);
+}
+
 int allow_narrowed(const Filter& filter) {
-  auto* f = filter.get();
-  int failed = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY));
-  failed |= seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, RDMA_VERBS_IOCTL));
-  failed |= seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_GETFL));
-  failed |= seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_SETFD));
-  failed |= seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-  failed |= seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+  constexpr std::uint64_t kWord = 0xffffffff;
+  int failed = allow_masked(filter, SCMP_SYS(openat), 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
+  failed |= allow_masked(filter, SCMP_SYS(ioctl), 1, kWord, RDMA_VERBS_IOCTL);
+  failed |= allow_masked(filter, SCMP_SYS(fcntl), 1, kWord, F_GETFL);
+  failed |= allow_masked(filter, SCMP_SYS(fcntl), 1, kWord, F_SETFD);
+  failed |= allow_masked(filter, SCMP_SYS(mmap), 2, PROT_EXEC, 0);
+  failed |= allow_masked(filter, SCMP_SYS(mprotect), 2, PROT_EXEC, 0);
   return failed;
 }
 
