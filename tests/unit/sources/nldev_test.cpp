@@ -124,7 +124,7 @@ TEST_CASE("the number of counters taken from one message is bounded") {
   Message message(RDMA_NLDEV_CMD_STAT_GET);
   message.nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS, [](Message& table) {
     for (int i = 0; i < 2000; ++i)
-      table.nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY, [name = name, value = value](Message& entry) {
+      table.nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY, [](Message& entry) {
         entry.text(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, "n").u64(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, 1);
       });
   });
