@@ -24,26 +24,55 @@ struct Contents {
 struct Change {
   std::vector<JournalEntry> entries;
   std::map<std::string, std::string> documents;
+  std::uint64_t last_id = 0;
 };
 
-// The SQLite file. Blocks; used by one thread at a time (at start the loop's, then the journal's worker's).
+// What else a write did.
+struct Effect {
+  std::string set_aside;     // where the file went that broke meanwhile, and why; a new one has `change` and no more
+  bool opened = false;       // the file was opened (again): it may be another one, or lack documents
+  std::size_t dropped = 0;   // entries, the oldest, to stay within the bounds
+};
+
+struct Bounds {
+  std::size_t entries = 0;
+  std::uint64_t bytes = 0;  // of the file's used pages; entries alone are dropped for it, documents never
+};
+
+// The SQLite file. Blocks; used by one thread at a time (at start the loop's, then the journal's worker's). It is opened
+// again by the next write after one that failed: the disk may have been mounted anew, the directory made again.
 class Database {
  public:
-  // Opens `directory`/rdmend.db, creating both. A file that SQLite finds broken is renamed to rdmend.db.broken-N first.
-  static Result<Database> open(const std::string& directory, std::size_t recent, Contents& contents);
-  // Durable when it returns without error. A file found broken only now is set aside and a new one begun: then
-  // `replaced` is set, and only `change` is in it.
-  Result<void> write(const Change& change, std::size_t most_entries, bool& replaced);
+  Database(std::string directory, Bounds bounds) : directory_(std::move(directory)), bounds_(bounds) {}
+  // Opens `directory`/rdmend.db, creating both. A file that SQLite finds broken is renamed to rdmend.db.broken-N first;
+  // what documents it still tells are kept. After an error `contents` has what could be read all the same.
+  Result<void> open(std::size_t recent, Contents& contents);
+  // Durable when it returns without error.
+  Result<void> write(const Change& change, Effect& effect);
+  // Newest first, of `since` or later, at most `most`, and of no more than some megabytes.
+  Result<std::vector<JournalEntry>> read(Timestamp since, std::size_t most);
+
+  [[nodiscard]] std::size_t entries() const { return entries_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
   using Connection = CHandle<sqlite3, sqlite3_close>;
-  explicit Database(Connection connection, std::string directory, std::size_t entries)
-      : connection_(std::move(connection)), directory_(std::move(directory)), entries_(entries) {}
-  Result<void> transact(const Change& change, std::size_t most_entries);
+  Result<void> open_whole(std::size_t recent, Contents& contents);
+  void read_what_is_there(std::size_t recent, Contents& contents) const;
+  Result<void> begin_anew(const Contents& contents) const;
+  Result<std::string> finish_setting_aside() const;
+  Result<void> transact(const Change& change, Effect& effect);
+  Result<std::size_t> insert(const Change& change);
+  Result<std::size_t> drop(std::size_t count);
+  Result<std::uint64_t> used();
+  [[nodiscard]] std::string path() const { return directory_ + "/rdmend.db"; }
 
-  Connection connection_;
   std::string directory_;
+  Bounds bounds_;
+  Connection connection_;
   std::size_t entries_ = 0;  // rows, counted
+  std::uint64_t bytes_ = 0;
+  std::map<std::string, std::string> known_;  // the documents as they were written last
 };
 
 }  // namespace rdmend::journal

@@ -2,18 +2,19 @@
 #include "journal/journal.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 
 #include "base/log.hpp"
 #include "base/worker.hpp"
 #include "journal/database.hpp"
+#include "journal/entry_queue.hpp"
 
 namespace rdmend::journal {
 namespace {
 
 constexpr milliseconds kRetry = seconds{10};  // how soon a write that failed is tried again
+constexpr milliseconds kSlow = seconds{10};   // a write that takes longer is trouble: the disk hangs
 constexpr std::size_t kMostFigures = 64;
 
 void clip(std::string& text, std::size_t most) {
@@ -30,57 +31,84 @@ void clip(JournalEntry& entry) {
 
 struct Written {
   Result<void> result;
-  bool replaced = false;
+  Effect effect;
+  std::size_t entries = 0;
+  std::uint64_t bytes = 0;
 };
+
+// What memory has and the disk lacks, or the disk has and memory has no more; newest first, each once.
+std::vector<JournalEntry> merged(std::vector<JournalEntry> on_disk, const EntryQueue& recent, Timestamp since, std::size_t most) {
+  std::map<std::uint64_t, JournalEntry, std::greater<>> all;
+  for (auto& entry : on_disk) all.emplace(entry.id, std::move(entry));
+  for (const auto& entry : recent.all())
+    if (entry.at >= since) all.emplace(entry.id, entry);
+  std::vector<JournalEntry> out;
+  for (auto& [id, entry] : all)
+    if (out.size() < most) out.push_back(std::move(entry));
+  return out;
+}
 
 }  // namespace
 
 struct Journal::State {
-  explicit State(Reactor& r) : reactor(r), worker(r, "journal") {}
+  State(Reactor& r, std::shared_ptr<Database> d) : reactor(r), database(std::move(d)), worker(r, "journal") {}
 
   struct Waiter {
     std::string document;
     std::function<void(bool)> written;
   };
 
+  void opened(Contents contents, const Result<void>& result);
   void write();
   void submit(const std::shared_ptr<const Change>& change, std::vector<Waiter> waiters);
   void finished(const Change& change, const Written& written, std::vector<Waiter> waiters);
+  void take_effect(const Change& change, const Effect& effect);
   void keep_for_later(const Change& change);
+  void fail(std::string why);
   void say_trouble(std::string text);
+  void say_set_aside(const std::string& file);
+  void answer_later(std::vector<Waiter> answered, bool durable);
   static void answer(const std::vector<Waiter>& answered, bool durable) {
     for (const auto& waiter : answered)
       if (waiter.written) waiter.written(durable);
   }
 
   Reactor& reactor;
-  std::shared_ptr<Database> database;  // null: memory only. Shared with a job that may outlive us.
-  std::deque<JournalEntry> recent;     // oldest first
+  std::shared_ptr<Database> database;  // shared with a job that may outlive us
+  EntryQueue recent{kRecent, kMostRecentBytes}, unwritten{kRecent, kMostRecentBytes};
   std::map<std::string, std::string> documents;
-  std::deque<JournalEntry> unwritten;
   std::set<std::string> dirty;
   std::vector<Waiter> waiters;
   std::uint64_t last_id = 0;
   std::string trouble;
-  bool writing = false;
-  Reactor::Handle retry;
+  Status status;
+  bool writing = false;  // under way, or to be tried again when `retry` fires
+  bool hanging = false;
+  Reactor::Handle retry, slow;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
   Worker worker;  // last, so that it ends first
 };
 
-Journal::Journal(Reactor& reactor, const std::string& directory) : state_(std::make_unique<State>(reactor)) {
+Journal::Journal(Reactor& reactor, const std::string& directory, Size most)
+    : state_(std::make_unique<State>(reactor, std::make_shared<Database>(directory, Bounds{most.entries, most.bytes}))) {
   Contents contents;
-  auto database = Database::open(directory, kRecent, contents);
-  if (!database) {
-    state_->say_trouble("decisions and undos are kept in memory only: " + database.error().message);
-    return;
-  }
-  if (!contents.set_aside.empty())
-    log::warning("journal", "the journal was broken: set aside, a new one begun", {{"file", contents.set_aside}});
-  state_->database = std::make_shared<Database>(std::move(*database));
-  state_->documents = std::move(contents.documents);
-  state_->last_id = contents.last_id;
-  state_->recent.assign(std::make_move_iterator(contents.recent.begin()), std::make_move_iterator(contents.recent.end()));
+  const auto result = state_->database->open(kRecent, contents);
+  state_->opened(std::move(contents), result);
+}
+
+void Journal::State::opened(Contents contents, const Result<void>& result) {
+  documents = std::move(contents.documents);
+  last_id = contents.last_id;
+  for (auto& entry : contents.recent) recent.push(std::move(entry));
+  status.entries = database->entries();
+  status.bytes = database->bytes();
+  if (!contents.set_aside.empty()) say_set_aside(contents.set_aside);
+  if (!result || !contents.set_aside.empty())
+    for (const auto& [name, text] : documents) dirty.insert(name);
+  if (result)
+    write();
+  else
+    fail("decisions and undos are kept in memory only: " + result.error().message);
 }
 
 Journal::~Journal() = default;
@@ -90,27 +118,20 @@ std::uint64_t Journal::reserve_id() { return ++state_->last_id; }
 std::uint64_t Journal::append(JournalEntry entry) {
   clip(entry);
   entry.id = ++state_->last_id;
-  state_->recent.push_back(entry);
-  if (state_->recent.size() > kRecent) state_->recent.pop_front();
   const auto id = entry.id;
-  if (state_->database) {
-    state_->unwritten.push_back(std::move(entry));
-    if (state_->unwritten.size() > kRecent) state_->unwritten.pop_front();
-    state_->write();
-  }
+  state_->recent.push(entry);
+  state_->status.lost += state_->unwritten.push(std::move(entry));
+  state_->write();
   return id;
 }
 
 void Journal::put(const std::string& name, std::string text, std::function<void(bool durable)> written) {
   state_->documents[name] = std::move(text);
-  if (!state_->database) {
-    if (written)
-      state_->reactor.post([alive = std::weak_ptr<bool>(state_->alive), written = std::move(written)] {
-        if (!alive.expired()) written(false);
-      });
+  state_->dirty.insert(name);
+  if (state_->retry) {  // it fails at present: whoever waits shall not wait for the next try
+    if (written) state_->answer_later({{name, std::move(written)}}, false);
     return;
   }
-  state_->dirty.insert(name);
   if (written) state_->waiters.push_back({name, std::move(written)});
   state_->write();
 }
@@ -121,27 +142,40 @@ std::string Journal::get(const std::string& name) const {
 }
 
 std::vector<JournalEntry> Journal::recent(std::size_t count) const {
-  const auto& all = state_->recent;
+  const auto& all = state_->recent.all();
   return {all.rbegin(), all.rbegin() + static_cast<std::ptrdiff_t>(std::min(count, all.size()))};
+}
+
+void Journal::history(Timestamp since, std::size_t most, std::function<void(std::vector<JournalEntry>)> done) {
+  most = std::min(most, kMostHistory);
+  auto* state = state_.get();
+  const bool taken = !state->hanging && state->worker.submit([state, since, most, done, file = state->database]() -> std::function<void()> {
+    auto read = file->read(since, most);
+    auto entries = read ? std::move(*read) : std::vector<JournalEntry>();
+    return [state, since, most, done, entries = std::move(entries)] { done(merged(entries, state->recent, since, most)); };
+  });
+  if (!taken) done(merged({}, state->recent, since, most));
 }
 
 std::string Journal::trouble() const { return state_->trouble; }
 
+Journal::Status Journal::status() const { return state_->status; }
+
 void Journal::flush(milliseconds deadline) {
-  if (!state_->database) return;
   // The worker's queue keeps the order: what is under way is written first.
   state_->writing = false;
   state_->write();
   state_->worker.drain(deadline);
 }
 
-// One transaction at a time; what arrives meanwhile goes into the next one together.
+// One transaction at a time; what arrives meanwhile goes into the next one together. While there is trouble an empty one
+// too, for it is how the end of the trouble is found.
 void Journal::State::write() {
-  if (writing || (unwritten.empty() && dirty.empty())) return;
+  if (writing || (unwritten.all().empty() && dirty.empty() && trouble.empty())) return;
   auto change = std::make_shared<Change>();
-  change->entries.assign(unwritten.begin(), unwritten.end());
+  change->entries = unwritten.take();
   for (const auto& name : dirty) change->documents[name] = documents[name];
-  unwritten.clear();
+  change->last_id = last_id;
   dirty.clear();
   submit(change, std::exchange(waiters, {}));
 }
@@ -149,53 +183,92 @@ void Journal::State::write() {
 void Journal::State::submit(const std::shared_ptr<const Change>& change, std::vector<Waiter> answered) {
   writing = true;
   retry.reset();
+  slow = reactor.after(kSlow, [this] {
+    hanging = true;
+    say_trouble("decisions and undos are not written: the disk does not answer");
+  });
   auto shared = std::make_shared<std::vector<Waiter>>(std::move(answered));
   const bool taken = worker.submit([this, change, shared, file = database]() -> std::function<void()> {
     Written written;
-    written.result = file->write(*change, kMostEntries, written.replaced);
+    written.result = file->write(*change, written.effect);
+    written.entries = file->entries();
+    written.bytes = file->bytes();
     return [this, change, shared, written] { finished(*change, written, std::move(*shared)); };
   });
-  if (!taken) finished(*change, {Error{"the disk does not keep up"}}, std::move(*shared));
+  if (!taken) finished(*change, {Error{"the disk does not keep up"}, {}, status.entries, status.bytes}, std::move(*shared));
 }
 
 void Journal::State::finished(const Change& change, const Written& written, std::vector<Waiter> answered) {
-  writing = false;
-  if (written.replaced) {
-    log::warning("journal", "the journal broke while it was written: set aside, a new one begun");
-    for (const auto& [name, text] : documents) dirty.insert(name);
-  }
+  writing = hanging = false;
+  slow.reset();
+  status.entries = written.entries;
+  status.bytes = written.bytes;
+  take_effect(change, written.effect);
   if (!written.result) {
     keep_for_later(change);
-    say_trouble("decisions and undos are not written: " + written.result.error().message);
-    writing = true;  // until the retry: a full disk is not asked again at each line
-    retry = reactor.after(kRetry, [this] {
-      writing = false;
-      write();
-    });
-    reactor.post([this, token = std::weak_ptr<bool>(alive), shared = std::make_shared<std::vector<Waiter>>(std::move(answered))] {
-      if (!token.expired()) answer(*shared, false);
-    });
-    return;
+    answered.insert(answered.end(), std::make_move_iterator(waiters.begin()), std::make_move_iterator(waiters.end()));
+    waiters.clear();
+    fail("decisions and undos are not written: " + written.result.error().message);
+    return answer_later(std::move(answered), false);
   }
   say_trouble({});
   answer(answered, true);
   write();
 }
 
+// A file that was opened anew may be another one: what memory knows goes into it.
+void Journal::State::take_effect(const Change& change, const Effect& effect) {
+  status.dropped += effect.dropped;
+  if (effect.opened)
+    for (const auto& [name, text] : documents) dirty.insert(name);
+  if (effect.set_aside.empty()) return;
+  say_set_aside(effect.set_aside);
+  std::set<std::uint64_t> there;
+  for (const auto& entry : change.entries) there.insert(entry.id);
+  for (const auto& entry : unwritten.all()) there.insert(entry.id);
+  std::vector<JournalEntry> again;
+  for (const auto& entry : recent.all())
+    if (!there.contains(entry.id)) again.push_back(entry);
+  unwritten.push_before(again);
+}
+
 // Puts back what could not be written, before what came since, within the bound.
 void Journal::State::keep_for_later(const Change& change) {
-  unwritten.insert(unwritten.begin(), change.entries.begin(), change.entries.end());
-  while (unwritten.size() > kRecent) unwritten.pop_front();
+  status.lost += unwritten.push_before(change.entries);
   for (const auto& [name, text] : change.documents) dirty.insert(name);
 }
 
+// A full disk is not asked again at each line, but after a while.
+void Journal::State::fail(std::string why) {
+  ++status.errors;
+  say_trouble(std::move(why));
+  writing = true;
+  retry = reactor.after(kRetry, [this] {
+    writing = false;
+    write();
+  });
+}
+
+void Journal::State::answer_later(std::vector<Waiter> answered, bool durable) {
+  reactor.post([token = std::weak_ptr<bool>(alive), durable, shared = std::make_shared<std::vector<Waiter>>(std::move(answered))] {
+    if (!token.expired()) answer(*shared, durable);
+  });
+}
+
+// Said once when it begins and once when it ends, however often the words change in between.
 void Journal::State::say_trouble(std::string text) {
-  if (text == trouble) return;
+  const bool before = !trouble.empty();
   trouble = std::move(text);
-  if (trouble.empty())
+  if (before == !trouble.empty()) return;
+  if (before)
     log::info("journal", "decisions and undos are written again");
   else
     log::warning("journal", trouble);
+}
+
+void Journal::State::say_set_aside(const std::string& file) {
+  ++status.set_aside;
+  log::warning("journal", "the journal was broken: set aside, a new one begun", {{"file", file}});
 }
 
 }  // namespace rdmend::journal
