@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/text.hpp"
@@ -24,6 +25,27 @@ std::string Breaker::too_much(const std::vector<std::string>& keys, std::size_t 
 
 void Breaker::acted(const std::vector<std::string>& keys, Instant now) {
   for (const auto& key : keys) acted_[key] = now;
+}
+
+std::string Breaker::save(Now now) const {
+  using Json = nlohmann::json;
+  auto all = Json::object();
+  for (const auto& [key, when] : acted_) {
+    const auto at = now.wall - std::chrono::duration_cast<milliseconds>(now.mono - when);
+    all[key] = at.time_since_epoch().count();
+  }
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void Breaker::restore(const std::string& text, Now now) {
+  const auto all = nlohmann::json::parse(text, nullptr, false);
+  if (!all.is_object()) return;
+  constexpr milliseconds kLongest = std::chrono::hours{24 * 365};
+  for (const auto& [key, at] : all.items()) {
+    if (!at.is_number_integer() || acted_.size() >= kMostKeys) continue;
+    const auto when = std::clamp<std::int64_t>(at.get<std::int64_t>(), 0, now.wall.time_since_epoch().count());
+    acted_[key] = now.mono - std::min(now.wall.time_since_epoch() - milliseconds{when}, kLongest);
+  }
 }
 
 void Breaker::reset() {

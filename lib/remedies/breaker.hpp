@@ -23,10 +23,14 @@ class Breaker {
   void acted(const std::vector<std::string>& keys, Instant now);
   void open(std::string why) { why_ = std::move(why); }
   void reset();
+  // What was acted on within the window outlives a restart.
+  [[nodiscard]] std::string save(Now now) const;
+  void restore(const std::string& text, Now now);
   [[nodiscard]] bool is_open() const { return !why_.empty(); }
   [[nodiscard]] const std::string& why() const { return why_; }
 
  private:
+  static constexpr std::size_t kMostKeys = 65'536;
   std::map<std::string, Instant> acted_;  // bounded by the window and the host's budget
   std::string why_;
 };

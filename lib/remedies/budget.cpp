@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 
 namespace rdmend::remedies {
 namespace {
+
+constexpr std::chrono::hours kLongestAway{24 * 365};
 
 std::string spent_text(const std::string& whose, const config::Bucket& bucket) {
   return fmt::format("the budget of {} is spent ({} at once, one more each {})", whose, bucket.burst,
@@ -43,6 +46,43 @@ std::string Budget::take(const Action::Target& target, Instant now) {
   if (process != nullptr) process->spent += 1;
   host_.spent += 1;
   return {};
+}
+
+std::string Budget::save(Now now) const {
+  using Json = nlohmann::json;
+  const auto spent = [&](const Levels& levels, const config::Bucket& bucket) {
+    auto out = Json::object();
+    for (const auto& [key, level] : levels) {
+      auto at_present = level;
+      refill(at_present, bucket, now.mono);
+      if (at_present.spent > 0) out[key] = at_present.spent;
+    }
+    return out;
+  };
+  const Json saved{{"at", now.wall.time_since_epoch().count()},
+                   {"targets", spent(targets_, limits_.qp)},
+                   {"processes", spent(processes_, limits_.process)},
+                   {"host", spent({{"host", host_}}, limits_.host)}};
+  return saved.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void Budget::restore(const std::string& text, Now now) {
+  const auto saved = nlohmann::json::parse(text, nullptr, false);
+  if (!saved.is_object() || !saved.contains("at") || !saved["at"].is_number_integer()) return;
+  // A wall clock that was set back brings nothing back.
+  const auto since = std::clamp<std::int64_t>(saved["at"].get<std::int64_t>(), 0, now.wall.time_since_epoch().count());
+  const auto away = std::min<milliseconds>(now.wall.time_since_epoch() - milliseconds{since}, kLongestAway);
+  const auto take = [&](const char* name, Levels& levels, const config::Bucket& bucket) {
+    if (!saved.contains(name) || !saved[name].is_object()) return;
+    for (const auto& [key, spent] : saved[name].items())
+      if (spent.is_number() && levels.size() < kMostKeys)
+        levels[key] = {std::clamp(spent.get<double>(), 0.0, static_cast<double>(bucket.burst)), now.mono - away};
+  };
+  Levels host;
+  take("targets", targets_, limits_.qp);
+  take("processes", processes_, limits_.process);
+  take("host", host, limits_.host);
+  if (!host.empty()) host_ = host.begin()->second;
 }
 
 void Budget::forget_full(Instant now) {

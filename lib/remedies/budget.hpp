@@ -20,6 +20,9 @@ class Budget {
   void set_limits(Limits limits) { limits_ = limits; }
   // Takes one token of each bucket that `target` needs, or none: then why.
   std::string take(const Action::Target& target, Instant now);
+  // What is spent outlives a restart, and comes back meanwhile.
+  [[nodiscard]] std::string save(Now now) const;
+  void restore(const std::string& text, Now now);
 
  private:
   struct Level {
@@ -31,8 +34,10 @@ class Budget {
   static bool has_token(Level& level, const config::Bucket& bucket, Instant now);
   void forget_full(Instant now);
 
+  using Levels = std::map<std::string, Level>;
+
   Limits limits_;
-  std::map<std::string, Level> targets_, processes_;
+  Levels targets_, processes_;
   Level host_;
 };
 

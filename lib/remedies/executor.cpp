@@ -67,6 +67,8 @@ Executor::State::State(Environment e, journal::Journal& j, const config::Config&
 // What an operator or a former life decided holds from the start, before the first decision.
 void Executor::State::load() {
   hold_downs.restore(journal.get("hold_downs"), now().wall, settings.hold_down_max);
+  budget.restore(journal.get("budget"), now());
+  breaker.restore(journal.get("breaker_window"), now());
   if (auto why = journal.get("breaker"); !why.empty()) breaker.open(std::move(why));
   const auto saved = Json::parse(journal.get("mode"), nullptr, false);
   if (!saved.is_object() || !saved.contains("mode") || !saved["mode"].is_string()) return;
@@ -280,6 +282,7 @@ void Executor::reset_breaker(Now) {
   const bool was_open = state_->breaker.is_open();
   state_->breaker.reset();
   state_->journal.put("breaker", "");
+  state_->journal.put("breaker_window", "");
   if (was_open) state_->operator_line("breaker", "breaker reset by the operator");
   state_->try_again();
 }

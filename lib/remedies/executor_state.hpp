@@ -118,6 +118,8 @@ struct Executor::State {
   void say_refused(const Run& run, const Plan& plan, const Grant& grant);
   void write_down(Run& run);
   void written(Run& run, bool durable);
+  void mark(const Run& run, HoldDowns& held, Breaker& counted) const;
+  void put_marks(const HoldDowns& held, const Breaker& counted);
   void start(Run& run);
   void count_duration(const Run& run);
   void ran(Run& run, std::vector<Report> reports);

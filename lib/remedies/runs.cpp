@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 64;  // of the journal, for the targets of one step
 constexpr milliseconds kFirstUndoRetry = seconds{10};
+constexpr milliseconds kWriteDeadline = seconds{15};  // a disk may hang
 
 std::string targets_text(const std::vector<Action::Target>& targets) {
   if (targets.empty()) return {};
@@ -43,7 +44,10 @@ void Executor::State::refuse(Run& run, const std::string& reason,
     say(run, plan, Verdict::refused, run.target, reason, std::move(figures));
   }
   end(run);
-  if (on_record) persist();
+  if (on_record) {
+    persist();
+    put_marks(hold_downs, breaker);
+  }
   step_over(plan);
 }
 
@@ -80,6 +84,7 @@ void Executor::State::checked(Run& run, const std::string& refusal) {
                   fmt::format("the breaker has opened: {}; `rdmendctl breaker reset` closes it", objection));
   }
   budget = std::move(spent);
+  journal.put("budget", budget.save(now()));
   say_refused(run, plan, grants);
   run.granted = std::move(grants.granted);
   run.target = targets_text(run.granted);
@@ -153,11 +158,15 @@ void Executor::State::dry_run(Run& run, const Grant& grants) {
   step_over(plan);
 }
 
-// What it will have changed must be on disk before it changes it.
+// What it will have changed, and that its targets were acted on, must be on disk before it changes anything.
 void Executor::State::write_down(Run& run) {
   run.record = run.action->undo_record();
-  if (run.record.empty()) return start(run);
   set_phase(run, Phase::writing);
+  run.timer = environment.reactor.after(kWriteDeadline, guarded(run.id, [this](Run& r) { written(r, false); }));
+  auto held = hold_downs;
+  auto counted = breaker;
+  mark(run, held, counted);
+  put_marks(held, counted);
   persist([this, id = run.id](bool durable) {
     if (auto* written_run = find(id)) written(*written_run, durable);
   });
@@ -165,7 +174,8 @@ void Executor::State::write_down(Run& run) {
 
 void Executor::State::written(Run& run, bool durable) {
   if (run.phase != Phase::writing) return;
-  if (!durable)
+  run.timer.reset();
+  if (!durable && !run.record.empty())
     return refuse(run, "its undo cannot be written down, so it is not done: " + journal.trouble());
   if (!plans.at(run.plan).firing) return refuse(run, "the alert ended before anything was done");
   if (mode() == config::Mode::observe) return refuse(run, "the mode became observe before anything was done");
@@ -175,17 +185,25 @@ void Executor::State::written(Run& run, bool durable) {
   start(run);
 }
 
+void Executor::State::mark(const Run& run, HoldDowns& held, Breaker& counted) const {
+  std::vector<std::string> qps;
+  for (const auto& target : run.granted) {
+    held.acted(plans.at(run.plan).alert.rule, target.key, now().wall, settings.hold_down, settings.hold_down_max);
+    if (target.is_qp) qps.push_back(target.key);
+  }
+  counted.acted(qps, now().mono);
+}
+
+void Executor::State::put_marks(const HoldDowns& held, const Breaker& counted) {
+  journal.put("hold_downs", held.save());
+  journal.put("breaker_window", counted.save(now()));
+}
+
 void Executor::State::start(Run& run) {
-  auto& plan = plans.at(run.plan);
   set_phase(run, Phase::running);
   if (run.action->acts()) {
-    std::vector<std::string> qps;
-    for (const auto& target : run.granted) {
-      hold_downs.acted(plan.alert.rule, target.key, now().wall, settings.hold_down, settings.hold_down_max);
-      if (target.is_qp) qps.push_back(target.key);
-    }
-    breaker.acted(qps, now().mono);
-    journal.put("hold_downs", hold_downs.save());
+    mark(run, hold_downs, breaker);
+    put_marks(hold_downs, breaker);
   }
   run.started = now().mono;
   run.action->run(run.granted, guarded(run.id, [this](Run& r, std::vector<Report> reports) {

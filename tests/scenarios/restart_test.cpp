@@ -145,6 +145,119 @@ TEST_CASE("hold-downs are remembered") {
   CHECK(story.last().find("was acted on lately and is left alone until") != std::string::npos);
 }
 
+TEST_CASE("hold-downs go on doubling") {
+  Restart story;
+  story.config.remedies.qp = {100, seconds{1}};
+  story.config.remedies.hold_down = std::chrono::minutes{2};
+  story.open();
+  story.mends = false;  // so that each attempt is taken back
+  const auto alert = story.alert({Story::step(kRaise)});
+  const auto attempt = [&] {
+    story.fire(alert);
+    story.pass(seconds{40});
+    story.resolve(alert);
+    story.pass(seconds{1});
+    return story.count(kRaise, Verdict::started);  // of this life
+  };
+  REQUIRE(attempt() == 1);
+  story.restart(std::chrono::minutes{2});
+  REQUIRE(attempt() == 1);
+  story.restart(std::chrono::minutes{2});
+  CHECK(attempt() == 0);  // 4 minutes now
+  CHECK(story.last().find("was acted on lately and is left alone until") != std::string::npos);
+  story.restart(std::chrono::minutes{2});
+  CHECK(attempt() == 1);
+}
+
+TEST_CASE("what was spent of the budgets is remembered, and comes back while rdmend is away") {
+  Restart story;
+  story.config.remedies.hold_down = seconds{1};
+  story.config.remedies.qp = {100, seconds{1}};
+  story.config.remedies.host = {2, std::chrono::minutes{10}};
+  story.open();
+  story.mends = false;
+  const auto alert = story.alert({Story::step(kRaise)});
+  const auto attempt = [&] {
+    story.fire(alert);
+    story.pass(seconds{40});
+    story.resolve(alert);
+    story.pass(seconds{1});
+    return story.count(kRaise, Verdict::started);
+  };
+  REQUIRE(attempt() == 1);
+  story.restart(seconds{5});
+  REQUIRE(attempt() == 1);
+  story.restart(seconds{5});
+  CHECK(attempt() == 0);
+  CHECK(story.last().find("the budget of the host is spent (2 at once, one more each 10m)") != std::string::npos);
+  story.restart(std::chrono::minutes{9});
+  CHECK(attempt() == 1);
+}
+
+TEST_CASE("what was acted on just before a restart counts for the breaker, which stays open after the next one") {
+  Restart story;  // with QP 17
+  story.config.remedies.breaker_least = 4;
+  story.config.remedies.breaker_window = std::chrono::minutes{5};
+  story.open();
+  for (std::uint32_t qpn = 18; qpn <= 20; ++qpn) story.host.add(qpn, 1).receives = false;
+  story.pass(seconds{20});
+  const auto first = story.alert({Story::step(kRaise)});
+  story.fire(first);
+  story.pass(seconds{5});
+  REQUIRE(story.host.qps[17].timer == 4);
+  for (std::uint32_t qpn = 18; qpn <= 20; ++qpn) story.host.qps[qpn].receives = true;
+  story.restart(seconds{20});
+  auto second = first;
+  second.rule = "Another";
+  story.fire(second);
+  story.pass(seconds{5});
+  CHECK(story.executor->breaker_text() == "open: 4 of the host's 4 RC QPs would be acted on within 5m, more than 50 %");
+  CHECK(story.host.qps[18].timer == 1);
+  story.restart(std::chrono::hours{1});
+  CHECK(story.executor->breaker_open());
+  story.executor->reset_breaker(story.loop.now());
+  story.restart(seconds{1});
+  CHECK_FALSE(story.executor->breaker_open());
+}
+
+TEST_CASE("what a refused step did not do is not held against its targets") {
+  Restart story;
+  const auto alert = story.alert({Story::step(kRaise)});
+  auto fires = alert;
+  fires.state = AlertState::firing;
+  const Decision decision{story.loop.now().wall, AlertState::inactive, fires};
+  story.executor->on_decisions({&decision, 1}, story.loop.now());
+  for (int i = 0; i < 2; ++i) {
+    story.traffic();
+    story.loop.advance(seconds{1});
+  }
+  REQUIRE(story.action("checking").id != 0);
+  story.executor->set_mode(config::Mode::observe, std::nullopt, story.loop.now());
+  story.finish_writes();
+  REQUIRE(story.last().find("the mode became observe before anything was done") != std::string::npos);
+  story.executor->set_mode(config::Mode::act, std::nullopt, story.loop.now());
+  story.restart(seconds{1}, {alert});
+  story.pass(seconds{5});
+  CHECK(story.host.qps[17].timer == 4);
+}
+
+TEST_CASE("an action that a former rdmend left and a new one have not the same id") {
+  Restart story;
+  const auto first = story.alert({Story::step(kRaise)});
+  story.fire(first);
+  story.pass(seconds{40});
+  const auto left = story.action("held").id;
+  story.restart(seconds{1});
+  auto second = first;
+  second.rule = "Another";
+  second.remedy = std::make_shared<const std::vector<RemedySpec>>(std::vector{Story::step("advise", {{"about", "receive_queue"}})});
+  story.fire(second);
+  story.pass(seconds{1});
+  CHECK(story.last_entry().rule == "Another");
+  CHECK(story.last_entry().action > left);
+  CHECK(story.action("held").id == left);
+}
+
 TEST_CASE("nothing is changed when its undo cannot be written down") {
   Restart story;
   story.executor.reset();

@@ -36,6 +36,22 @@ TEST_CASE("what was acted on within the window counts, each target once") {
   CHECK(breaker.too_much(keys(3, 5), 8, kLimits, kClosed + seconds{61}).empty());
 }
 
+TEST_CASE("what was acted on is read back with its age; what is no such list is none") {
+  const Timestamp wall{std::chrono::hours{500'000}};
+  Breaker before;
+  before.acted(keys(0, 3), kClosed - seconds{10});
+  Breaker breaker;
+  breaker.restore(before.save({kClosed, wall}), {kClosed, wall + seconds{20}});
+  CHECK_FALSE(breaker.too_much(keys(3, 5), 8, kLimits, kClosed + seconds{30}).empty());
+  CHECK(breaker.too_much(keys(3, 5), 8, kLimits, kClosed + seconds{31}).empty());
+  for (const char* text : {"", "[]", "7", R"({"a":"x","b":1.5,"c":null})", R"({"a":-9223372036854775808,"b":9223372036854775807})"}) {
+    Breaker other;
+    other.restore(text, {kClosed, wall});
+    CHECK_FALSE(other.is_open());
+    CHECK(other.too_much(keys(0, 2), 8, kLimits, kClosed).empty());
+  }
+}
+
 TEST_CASE("it stays open until it is reset") {
   Breaker breaker;
   breaker.open("why");

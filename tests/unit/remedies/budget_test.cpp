@@ -50,6 +50,43 @@ TEST_CASE("a copy spends nothing of the original") {
   CHECK(budget.take(target("a"), kNow).empty());
 }
 
+TEST_CASE("what is spent is read back, less what came back meanwhile; a clock that was set back brings nothing") {
+  const Budget::Limits limits{{2, seconds{10}}, {4, seconds{10}}, {5, seconds{10}}};
+  const Timestamp wall{std::chrono::hours{500'000}};
+  Budget before(limits);
+  for (int i = 0; i < 2; ++i) REQUIRE(before.take(target("a", "p"), kNow).empty());
+  for (int i = 0; i < 2; ++i) REQUIRE(before.take(target("b", "p"), kNow).empty());
+  const auto text = before.save({kNow, wall});
+  const auto after = [&](seconds away) {
+    Budget budget(limits);
+    budget.restore(text, {Instant{seconds{7}}, wall + away});  // the host was started anew: another monotonic clock
+    return budget;
+  };
+  const Instant now{seconds{7}};
+  auto at_once = after(seconds{0});
+  CHECK_FALSE(at_once.take(target("a"), now).empty());
+  CHECK_FALSE(at_once.take(target("c", "p"), now).empty());
+  CHECK(at_once.take(target("c"), now).empty());
+  CHECK(at_once.take(target("d"), now) == "the budget of the host is spent (5 at once, one more each 10s)");
+  auto later = after(seconds{10});
+  CHECK(later.take(target("a", "p"), now).empty());
+  CHECK_FALSE(later.take(target("a"), now).empty());
+  auto set_back = after(std::chrono::hours{-10});
+  CHECK_FALSE(set_back.take(target("a"), now).empty());
+  CHECK(set_back.take(target("a"), now + seconds{10}).empty());
+  auto long_after = after(std::chrono::hours{100'000});
+  CHECK(long_after.take(target("a"), now).empty());
+}
+
+TEST_CASE("what is no budget is none") {
+  for (const char* text : {"", "[]", "{}", R"({"at":"x"})", R"({"at":-9223372036854775808,"host":{"host":1e300}})", R"({"at":9223372036854775807,"targets":[1]})",
+                           R"({"at":500000,"targets":{"a":-7,"b":"x","c":null},"processes":7,"host":{"host":-1}})"}) {
+    Budget budget({{2, seconds{10}}, {2, seconds{10}}, {2, seconds{10}}});
+    budget.restore(text, {kNow, Timestamp{std::chrono::hours{500'000}}});
+    CHECK(budget.take(target("a"), kNow + seconds{20}).empty());
+  }
+}
+
 TEST_CASE("keys are bounded: full buckets are forgotten, and beyond that new targets wait") {
   Budget budget({{1, seconds{10}}, {1, seconds{10}}, {1'000'000, seconds{10}}});
   for (int i = 0; i < 65'536; ++i) REQUIRE(budget.take(target(std::to_string(i)), kNow).empty());
