@@ -150,7 +150,6 @@ Result<void> Daemon::start() {
   state.servers.tell_unused();
   if (!source_options(config).live)
     log::info("daemon", "netlink, verbs, uevents and ethtool are off: all comes from another tree", {{"sysfs", config.paths.sysfs}});
-  state.tell_journal_trouble();
   state.load_rules();
   state.restore_alerts();
   state.last_reload = {true, "read at the start", state.started.wall};

@@ -82,7 +82,6 @@ void Daemon::State::each_second() {
   const auto now = loop.now();
   store.expire(now.wall);
   forget_gone_devices();
-  tell_journal_trouble();
   if (alerts_changed || now.mono - alerts_saved >= kSaveAtLeast) save_alerts();
   if (ready) notify.status(status_line());
 }
@@ -92,16 +91,6 @@ void Daemon::State::forget_gone_devices() {
   const auto present = host.devices();
   for (const auto& device : qps.devices())
     if (std::none_of(present.begin(), present.end(), [&](const auto& d) { return d.name == device; })) qps.forget(device);
-}
-
-void Daemon::State::tell_journal_trouble() {
-  auto trouble = journal.trouble();
-  if (trouble == journal_trouble) return;
-  if (trouble.empty())
-    log::info("journal", "written to disk again");
-  else
-    log::warning("journal", "going on in memory", {{"why", trouble}});
-  journal_trouble = std::move(trouble);
 }
 
 void Daemon::State::save_alerts() {

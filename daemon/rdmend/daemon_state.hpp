@@ -39,7 +39,6 @@ struct Daemon::State {
   void each_second();
   void forget_gone_devices();
   void save_alerts();
-  void tell_journal_trouble();
 
   // daemon_reload.cpp
   ReloadOutcome reload();
@@ -66,7 +65,6 @@ struct Daemon::State {
   bool ready = false, resumed = false;
   std::set<std::string, std::less<>> devices_read;
   bool alerts_changed = false;
-  std::string journal_trouble;  // as it was last told
   Instant alerts_saved{};
   std::optional<nanoseconds> event_to_notification;
   log::Limiter event_limiter;

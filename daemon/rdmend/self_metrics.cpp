@@ -86,6 +86,17 @@ void about_remedies(const Core& core, const Writer& write) {
   write("rdmend_remedy_breaker_open", core.executor.breaker_open() ? 1 : 0);
 }
 
+void about_the_journal(const Core& core, const Writer& write) {
+  const auto status = core.journal.status();
+  write("rdmend_journal_writable", core.journal.trouble().empty() ? 1 : 0);
+  write("rdmend_journal_errors_total", static_cast<double>(status.errors));
+  write("rdmend_journal_set_aside_total", static_cast<double>(status.set_aside));
+  write("rdmend_journal_entries", static_cast<double>(status.entries));
+  write("rdmend_journal_bytes", static_cast<double>(status.bytes));
+  write("rdmend_journal_dropped_total", static_cast<double>(status.dropped), {{"reason", "bound"}});
+  write("rdmend_journal_dropped_total", static_cast<double>(status.lost), {{"reason", "unwritten"}});
+}
+
 void about_notifications(const Core& core, const Writer& write) {
   for (const auto& to : core.notifier.status()) {
     const std::vector<Labels::Pair> which{{"alertmanager", to.url}};
@@ -109,6 +120,7 @@ Batch self_metrics(const Core& core, std::optional<nanoseconds> event_to_notific
   about_the_store(core, write);
   about_rules(core, write);
   about_remedies(core, write);
+  about_the_journal(core, write);
   about_notifications(core, write);
   if (event_to_notification) write("rdmend_event_to_notification_seconds", in_seconds(*event_to_notification));
   return out;
