@@ -57,6 +57,7 @@ constexpr std::array kRoutes{
     Route{"/api/v1/status", "GET", For::everybody, api_status},
     Route{"/api/v1/qps", "GET", For::everybody, api_qps},
     Route{"/api/v1/remedies", "GET", For::everybody, api_remedies},
+    Route{"/api/v1/history", "GET", For::everybody, api_history},
     Route{"/api/v1/events", "GET", For::everybody, api_events},
     Route{"/api/v1/explain", "GET", For::control_readers, api_explain},
     Route{"/api/v1/mode", "POST", For::control_root, api_mode},

@@ -22,6 +22,7 @@ void api_alerts(Core& core, const HttpRequest& request, const Answer& answer);
 void api_status(Core& core, const HttpRequest& request, const Answer& answer);
 void api_qps(Core& core, const HttpRequest& request, const Answer& answer);
 void api_remedies(Core& core, const HttpRequest& request, const Answer& answer);
+void api_history(Core& core, const HttpRequest& request, const Answer& answer);
 void api_events(Core& core, const HttpRequest& request, const Answer& answer);
 void api_explain(Core& core, const HttpRequest& request, const Answer& answer);
 // Changes.

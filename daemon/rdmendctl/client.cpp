@@ -116,11 +116,11 @@ CLI::App& add_question(CLI::App& parent, const Globals& globals, int& exit, Ques
   return command;
 }
 
-void add_limit(CLI::App& command, const std::shared_ptr<std::string>& limit) {
+void add_limit(CLI::App& command, const std::shared_ptr<std::string>& limit, std::uint64_t most) {
   *limit = "50";
   command.add_option("--limit", *limit, "at most so many")
       ->type_name("N")
-      ->check(command_line::whole_number(1, 1000))
+      ->check(command_line::whole_number(1, most))
       ->capture_default_str();
 }
 

@@ -40,6 +40,6 @@ struct Question {
 CLI::App& add_question(CLI::App& parent, const Globals& globals, int& exit, Question question);
 
 // --limit of the questions that answer a list, into `limit`.
-void add_limit(CLI::App& command, const std::shared_ptr<std::string>& limit);
+void add_limit(CLI::App& command, const std::shared_ptr<std::string>& limit, std::uint64_t most = 1000);
 
 }  // namespace rdmend::ctl

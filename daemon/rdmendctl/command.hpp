@@ -30,6 +30,7 @@ void add_status(CLI::App& parent, const Globals& globals, int& exit);
 void add_qps(CLI::App& parent, const Globals& globals, int& exit);
 void add_alerts(CLI::App& parent, const Globals& globals, int& exit);
 void add_remedies(CLI::App& parent, const Globals& globals, int& exit);
+void add_history(CLI::App& parent, const Globals& globals, int& exit);
 void add_events(CLI::App& parent, const Globals& globals, int& exit);
 void add_query(CLI::App& parent, const Globals& globals, int& exit);
 void add_explain(CLI::App& parent, const Globals& globals, int& exit);

@@ -25,6 +25,7 @@ constexpr Row kCommands[] = {
     {"", add_qps},
     {"", add_alerts},
     {"", add_remedies},
+    {"", add_history},
     {"", add_events},
     {"", add_query},
     {"", add_explain},

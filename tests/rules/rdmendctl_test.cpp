@@ -50,7 +50,7 @@ TEST_CASE("a command line that is wrong says what, and ends with 2") {
        "rdmendctl status: --socket: the path has 200 bytes, that of a socket may have 107\nsee 'rdmendctl "
        "status --help'\n");
   says("",
-       "rdmendctl: a command is missing; legal are: status, qps, alerts, remedies, events, query, explain, "
+       "rdmendctl: a command is missing; legal are: status, qps, alerts, remedies, history, events, query, explain, "
        "mode, undo, breaker, reload, "
        "check, test, export\nsee 'rdmendctl --help'\n");
   of("check", "", "a command is missing; legal are: config, rules");
