@@ -28,13 +28,12 @@ void Breaker::acted(const std::vector<std::string>& keys, Instant now) {
 }
 
 std::string Breaker::save(Now now) const {
-  using Json = nlohmann::json;
-  auto all = Json::object();
+  auto all = nlohmann::json::object();
   for (const auto& [key, when] : acted_) {
     const auto at = now.wall - std::chrono::duration_cast<milliseconds>(now.mono - when);
     all[key] = at.time_since_epoch().count();
   }
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void Breaker::restore(const std::string& text, Now now) {

@@ -49,9 +49,8 @@ std::string Budget::take(const Action::Target& target, Instant now) {
 }
 
 std::string Budget::save(Now now) const {
-  using Json = nlohmann::json;
   const auto spent = [&](const Levels& levels, const config::Bucket& bucket) {
-    auto out = Json::object();
+    auto out = nlohmann::json::object();
     for (const auto& [key, level] : levels) {
       auto at_present = level;
       refill(at_present, bucket, now.mono);
@@ -59,11 +58,11 @@ std::string Budget::save(Now now) const {
     }
     return out;
   };
-  const Json saved{{"at", now.wall.time_since_epoch().count()},
+  const nlohmann::json saved{{"at", now.wall.time_since_epoch().count()},
                    {"targets", spent(targets_, limits_.qp)},
                    {"processes", spent(processes_, limits_.process)},
                    {"host", spent({{"host", host_}}, limits_.host)}};
-  return saved.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return saved.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void Budget::restore(const std::string& text, Now now) {

@@ -12,8 +12,6 @@
 
 namespace rdmend::remedies {
 namespace {
-
-using Json = nlohmann::json;
 constexpr int kVerdicts = static_cast<int>(Verdict::undo_failed) + 1;
 
 const char* mode_name(config::Mode mode) {
@@ -70,7 +68,7 @@ void Executor::State::load() {
   budget.restore(journal.get("budget"), now());
   breaker.restore(journal.get("breaker_window"), now());
   if (auto why = journal.get("breaker"); !why.empty()) breaker.open(std::move(why));
-  const auto saved = Json::parse(journal.get("mode"), nullptr, false);
+  const auto saved = nlohmann::json::parse(journal.get("mode"), nullptr, false);
   if (!saved.is_object() || !saved.contains("mode") || !saved["mode"].is_string()) return;
   override_.emplace(
       Override{saved["mode"] == "act" ? config::Mode::act : config::Mode::observe, std::nullopt, nullptr});
@@ -92,7 +90,7 @@ void Executor::State::override_ended() {
 }
 
 void Executor::State::save_override() {
-  Json saved = Json::object();
+  nlohmann::json saved = nlohmann::json::object();
   if (override_) {
     saved["mode"] = mode_name(override_->mode);
     if (override_->until) saved["until"] = override_->until->time_since_epoch().count();

@@ -6,8 +6,6 @@
 
 namespace rdmend::remedies {
 
-using Json = nlohmann::json;
-
 milliseconds HoldDowns::left(const std::string& rule, const std::string& target, Timestamp now) const {
   const auto at = entries_.find({rule, target});
   if (at == entries_.end()) return milliseconds{0};
@@ -28,14 +26,14 @@ void HoldDowns::acted(const std::string& rule, const std::string& target, Timest
 }
 
 std::string HoldDowns::save() const {
-  auto all = Json::array();
+  auto all = nlohmann::json::array();
   for (const auto& [key, entry] : entries_)
     all.push_back({key.first, key.second, entry.until.time_since_epoch().count(), entry.length.count()});
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void HoldDowns::restore(const std::string& text, Timestamp now, milliseconds most) {
-  const auto all = Json::parse(text, nullptr, false);
+  const auto all = nlohmann::json::parse(text, nullptr, false);
   if (!all.is_array()) return;
   for (const auto& item : all) {
     if (!item.is_array() || item.size() != 4 || !item[0].is_string() || !item[1].is_string() ||

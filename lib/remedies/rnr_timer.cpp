@@ -11,8 +11,6 @@
 
 namespace rdmend::remedies {
 namespace {
-
-using Json = nlohmann::json;
 constexpr double kMostFall = 0.10;
 constexpr std::size_t kMostQps = 65'536;  // of a record; more are not written, so more are not believed
 
@@ -37,7 +35,7 @@ std::optional<std::array<std::uint8_t, 16>> gid_of(const std::string& text) {
   return gid;
 }
 
-std::optional<RaisedQp> raised_of(const Json& json) {
+std::optional<RaisedQp> raised_of(const nlohmann::json& json) {
   RaisedQp qp;
   qp.qpn = json.at("qpn").get<std::uint32_t>();
   qp.pid = json.at("pid").get<std::uint32_t>();
@@ -110,7 +108,7 @@ Receivers moving_receivers(const QpDump& previous, const QpDump& latest, const s
 }
 
 std::string encode(const RaiseRecord& record) {
-  auto qps = Json::array();
+  auto qps = nlohmann::json::array();
   for (const auto& qp : record.qps)
     qps.push_back({{"qpn", qp.qpn},
                    {"pid", qp.pid},
@@ -120,12 +118,12 @@ std::string encode(const RaiseRecord& record) {
                    {"global", qp.global},
                    {"remote_gid", hex(qp.remote_gid)},
                    {"text", qp.text}});
-  return Json{{"device", record.device}, {"port", record.port}, {"qps", std::move(qps)}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  return nlohmann::json{{"device", record.device}, {"port", record.port}, {"qps", std::move(qps)}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::optional<RaiseRecord> decode_raise_record(const std::string& text) try {
-  const auto json = Json::parse(text);
+  const auto json = nlohmann::json::parse(text);
   RaiseRecord record{json.at("device").get<std::string>(), json.at("port").get<std::string>(), {}};
   const auto& qps = json.at("qps");
   if (!qps.is_array() || qps.size() > kMostQps) return std::nullopt;
@@ -135,7 +133,7 @@ std::optional<RaiseRecord> decode_raise_record(const std::string& text) try {
     record.qps.push_back(std::move(*qp));
   }
   return record;
-} catch (const Json::exception&) {
+} catch (const nlohmann::json::exception&) {
   return std::nullopt;
 }
 

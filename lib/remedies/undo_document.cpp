@@ -7,18 +7,16 @@
 
 namespace rdmend::remedies {
 namespace {
-
-using Json = nlohmann::json;
 constexpr int kVersion = 1;
 
-Json json_of(const RemedySpec& spec) {
-  auto params = Json::array();
+nlohmann::json json_of(const RemedySpec& spec) {
+  auto params = nlohmann::json::array();
   for (const auto& param : spec.params)
     params.push_back({{"name", param.name}, {"values", param.values}, {"list", param.is_list}});
   return {{"kind", spec.kind}, {"params", std::move(params)}};
 }
 
-RemedySpec spec_of(const Json& json) {
+RemedySpec spec_of(const nlohmann::json& json) {
   RemedySpec spec;
   spec.kind = json.at("kind").get<std::string>();
   for (const auto& item : json.at("params")) {
@@ -31,11 +29,11 @@ RemedySpec spec_of(const Json& json) {
   return spec;
 }
 
-Timestamp time_of(const Json& json) {
+Timestamp time_of(const nlohmann::json& json) {
   return Timestamp{milliseconds{json.get<std::int64_t>()}};
 }
 
-DueUndo due_of(const Json& json) {
+DueUndo due_of(const nlohmann::json& json) {
   DueUndo due;
   due.action = json.at("action").get<std::uint64_t>();
   due.rule = json.at("rule").get<std::string>();
@@ -58,9 +56,9 @@ DueUndo due_of(const Json& json) {
 }  // namespace
 
 std::string encode(const std::vector<DueUndo>& due) {
-  auto actions = Json::array();
+  auto actions = nlohmann::json::array();
   for (const auto& one : due) {
-    auto labels = Json::object();
+    auto labels = nlohmann::json::object();
     for (const auto& [name, value] : one.alert) labels[name] = value;
     actions.push_back({{"action", one.action},
                        {"rule", one.rule},
@@ -75,22 +73,22 @@ std::string encode(const std::vector<DueUndo>& due) {
                        {"inactive_since", one.inactive_since.time_since_epoch().count()},
                        {"hold", one.hold.count()}});
   }
-  return Json{{"version", kVersion}, {"actions", std::move(actions)}}.dump(-1, ' ', false,
-                                                                           Json::error_handler_t::replace);
+  return nlohmann::json{{"version", kVersion}, {"actions", std::move(actions)}}.dump(-1, ' ', false,
+                                                                           nlohmann::json::error_handler_t::replace);
 }
 
 std::vector<DueUndo> decode_due_undos(const std::string& text, std::string& fault) {
   std::vector<DueUndo> due;
   if (text.empty()) return due;
-  const auto json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("version", Json()) != Json(kVersion) || !json.contains("actions") ||
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("version", nlohmann::json()) != nlohmann::json(kVersion) || !json.contains("actions") ||
       !json["actions"].is_array()) {
     fault = "the list of due undos is not one that this rdmend knows";
     return due;
   }
   for (const auto& item : json["actions"]) try {
       due.push_back(due_of(item));
-    } catch (const Json::exception& error) {
+    } catch (const nlohmann::json::exception& error) {
       fault = fmt::format("one due undo cannot be read: {}", error.what());
     }
   return due;

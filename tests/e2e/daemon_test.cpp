@@ -62,6 +62,37 @@ TEST_CASE("a port goes down: the rule fires, a real Alertmanager hears of it and
   CHECK(b.stop() == 0);
 }
 
+TEST_CASE("C6: what fired and was over while the Alertmanager was away is told when it is back, and so is what still fires") {
+  DaemonBench b;
+  const auto port = free_port();
+  const auto url = "http://127.0.0.1:" + std::to_string(port);
+  b.configure("alertmanagers: [{url: \"" + url + "\"}]\n");
+  b.start();
+  const auto firing = [&] {
+    const auto page = b.get("/metrics");
+    for (const auto* count : {"0", "1", "2"})
+      if (has(page, std::string("rdmend_rule_alerts{group=\"ports\",rule=\"PortDown\",state=\"firing\"} ") + count + "\n")) return *count - '0';
+    return -1;
+  };
+  b.sysfs.down("mlx5_0");
+  b.sysfs.down("mlx5_1");
+  REQUIRE(eventually([&] { return firing() == 2; }));
+  REQUIRE(eventually([&] { return has(b.ctl("status").output, url + ": 0 sent, ") && !has(b.ctl("status").output, url + ": 0 sent, 0 failed"); }));
+  b.sysfs.up("mlx5_1");
+  REQUIRE(eventually([&] { return firing() == 1; }));
+
+  const Alertmanager alertmanager(b.scratch, "alertmanager", port);
+  const auto told = [&] { return json::parse(run_command("curl -s -m 5 " + url + "/api/v2/alerts").output, nullptr, false); };
+  REQUIRE(eventually([&] { return told().is_array() && told().size() == 1; }));
+  CHECK(told()[0]["labels"]["device"] == "mlx5_0");
+  const auto received = [&](const std::string& status) {
+    const auto page = run_command("curl -s -m 5 " + url + "/metrics").output;
+    const auto series = "\nalertmanager_alerts_received_total{status=\"" + status + "\",version=\"v2\"} ";
+    return has(page, series) && !has(page, series + "0\n");
+  };
+  CHECK(eventually([&] { return received("firing") && received("resolved"); }));
+}
+
 TEST_CASE("the API answers as Prometheus does") {
   DaemonBench b;
   b.start();
@@ -214,7 +245,7 @@ TEST_CASE("a good reload is applied whole, a bad one changes nothing and says wh
   CHECK(b.stop() == 0);
 }
 
-TEST_CASE("an end is orderly, and a restart keeps the time that an alert has been pending") {
+TEST_CASE("G2: an end is orderly, and a restart keeps the time that an alert has been pending") {
   DaemonBench b;
   b.sysfs.down("mlx5_0");
   b.start();
@@ -262,7 +293,7 @@ TEST_CASE("--check-config tells every fault and starts nothing") {
   CHECK(run_command(kRdmend + " --check-config --config /nowhere.yaml 2>&1").output == "/nowhere.yaml: error: cannot be read: No such file or directory; another file is given with --config\n");
 }
 
-TEST_CASE("a rule on a series that nothing has is warned of wherever rules are read (G5)") {
+TEST_CASE("G5: a rule on a series that nothing has is warned of wherever rules are read") {
   DaemonBench b;
   const std::string warning = b.rules() + ":4:5: warning: the rule 'X' reads 'rdma_port_stat', which rdmend does not have; did you mean 'rdma_port_state'?\n";
   const std::string rules = "groups:\n- name: g\n  rules:\n  - {alert: X, expr: rdma_port_stat < 4}\n";
@@ -315,6 +346,27 @@ TEST_CASE("a host without devices is a normal state, and one that comes is watch
   CHECK(eventually([&] { return b.get_json("/api/v1/status")["data"]["devices"].size() == 1; }));
   CHECK(eventually([&] { return has(b.get("/metrics"), "rdma_port_state{device=\"mlx5_7\",port=\"1\"} 4\n"); }));
   CHECK(has(b.ctl("events").output, "mlx5_7"));
+}
+
+TEST_CASE("A15: the configuration chooses the raw counters that are told, anew at each reload; what they mean is told all the same") {
+  DaemonBench b;
+  b.configure("raw_counters: {exclude: [\"rnr_.*\"]}\n");
+  b.start();
+  const std::string raw = "rdma_raw_total{device=\"mlx5_0\",name=\"";
+  const std::string naks = "rdma_rnr_naks_received_total{device=\"mlx5_0\",port=\"1\"} 7\n";
+  auto page = b.get("/metrics");
+  CHECK(has(page, raw + "out_of_sequence\""));
+  CHECK_FALSE(has(page, raw + "rnr_nak_retry_err\""));
+  CHECK(has(page, "rdma_raw_series_dropped{device=\"mlx5_0\",port=\"1\"} 1\n"));
+  CHECK(has(page, naks));
+
+  b.configure("raw_counters: {include: [\"rnr_.*\"]}\n");
+  REQUIRE(b.ctl("reload").status == 0);
+  REQUIRE(eventually([&] { return has(page = b.get("/metrics"), "rdma_raw_series_dropped{device=\"mlx5_0\",port=\"1\"} 3\n"); }));
+  CHECK(has(page, raw + "rnr_nak_retry_err\""));
+  CHECK_FALSE(has(page, raw + "out_of_sequence\""));
+  CHECK_FALSE(has(page, raw + "port_xmit_data\""));
+  CHECK(has(page, naks));
 }
 
 TEST_CASE("A20: one device of 16 hangs: a scrape takes under 50 ms and has the other 15 whole, and the end waits for nobody") {

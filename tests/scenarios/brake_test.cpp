@@ -146,7 +146,7 @@ TEST_CASE("nothing to raise is a refusal that says what was looked at") {
   }
 }
 
-TEST_CASE("budgets: a target, a process, the host") {
+TEST_CASE("G8: budgets: a target, a process, the host") {
   Story story;
   for (std::uint32_t qpn = 1; qpn <= 6; ++qpn) story.host.add(qpn, 1, qpn <= 4 ? 100 : 200);
   story.pass(seconds{20});
@@ -206,7 +206,7 @@ TEST_CASE("a target is left alone for a while after an action, twice as long eac
   CHECK(attempt() == 3);
 }
 
-TEST_CASE("the breaker opens when too much of the host is to be acted on, and stays open until it is reset") {
+TEST_CASE("G8, G9: the breaker opens when too much of the host is to be acted on, and stays open until it is reset") {
   Story story;
   story.config.remedies.hold_down = seconds{1};
   story.open();

@@ -10,8 +10,8 @@ namespace rdmend::test {
 // The real Alertmanager, alone (no cluster), on a free port, with storage of its own.
 class Alertmanager {
  public:
-  explicit Alertmanager(const ScratchDirectory& in, const std::string& name = "alertmanager")
-      : port_(free_port()), child_(arguments(in, name, port_), in / (name + ".log")) {}
+  explicit Alertmanager(const ScratchDirectory& in, const std::string& name = "alertmanager", std::uint16_t port = free_port())
+      : port_(port), child_(arguments(in, name, port_), in / (name + ".log")) {}
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }

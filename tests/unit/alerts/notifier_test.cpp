@@ -68,7 +68,7 @@ std::string ends(const json& body) { return body.at(0).at("endsAt"); }
 
 }  // namespace
 
-TEST_CASE("what fires is posted at once, pending is not, and each alert again every minute") {
+TEST_CASE("G1: what fires is posted at once, pending is not, and each alert again every minute") {
   Bench b;
   b.script.answer_at_once = 200;
   b.tell({b.alert("a", AlertState::pending)});
@@ -90,7 +90,7 @@ TEST_CASE("what fires is posted at once, pending is not, and each alert again ev
   CHECK(b.status().sent == 2);
 }
 
-TEST_CASE("an end is sent at once, repeated for fifteen minutes, then forgotten") {
+TEST_CASE("G1: an end is sent at once, repeated for fifteen minutes, then forgotten") {
   Bench b;
   b.script.answer_at_once = 200;
   const auto firing = b.alert("a");
@@ -131,7 +131,7 @@ TEST_CASE("one request is under way for each Alertmanager; what changes meanwhil
   CHECK(b.script.posts.empty());
 }
 
-TEST_CASE("a hanging Alertmanager does not hold up another") {
+TEST_CASE("G7: a hanging Alertmanager does not hold up another") {
   Bench b({"http://hangs:1", "http://well:2/"});
   b.tell({b.alert("a")});
   REQUIRE(b.script.posts.size() == 2);
@@ -143,7 +143,7 @@ TEST_CASE("a hanging Alertmanager does not hold up another") {
   CHECK(b.status(1).sent == 1);
 }
 
-TEST_CASE("a change of state is tried again after five seconds until it is accepted, a re-send at its next turn") {
+TEST_CASE("G7: a change of state is tried again after five seconds until it is accepted, a re-send at its next turn") {
   Bench b;
   b.tell({b.alert("a")});
   b.script.take().done(500, {});
@@ -165,7 +165,58 @@ TEST_CASE("a change of state is tried again after five seconds until it is accep
   CHECK(b.script.posts.size() == 1);
 }
 
-TEST_CASE("a batch that is refused waits for its turn, then goes one by one: a bad alert takes no other along") {
+TEST_CASE("C6: what fired and was over while the Alertmanager was away is told when it is back, and so is what still fires") {
+  Bench b;
+  b.script.answer_at_once = 503;
+  const auto over = b.alert("over");
+  const auto lasts = b.alert("lasts");
+  b.tell({over, lasts});
+  b.loop.advance(20s);
+  const auto ended = b.resolved(over);
+  b.tell({ended, lasts});
+  b.loop.advance(13min);
+  CHECK(b.status().sent == 0);
+  CHECK(b.script.posts.size() > 12U * 13U);  // tried every five seconds all the while, the latest state of each
+  b.script.posts.clear();
+  b.script.answer_at_once = 200;
+  b.loop.advance(5s);
+  REQUIRE(b.script.posts.size() == 1);
+  const auto told = b.script.take().body;
+  REQUIRE(told.size() == 2);
+  for (const auto& alert : told) {
+    const bool is_over = alert["labels"]["device"] == "over";
+    CHECK(alert["startsAt"] == "2025-12-18T00:00:00.000Z");
+    CHECK(alert["endsAt"] == (is_over ? "2025-12-18T00:00:20.000Z" : "2025-12-18T00:17:25.000Z"));
+  }
+  CHECK(b.status().sent == 2);
+}
+
+TEST_CASE("C6: an alert that was over and came again while its Alertmanager was away is told as it stands then, and its end when it comes") {
+  Bench b;
+  b.script.answer_at_once = 200;
+  const auto first = b.alert("a");
+  b.tell({first});
+  b.script.answer_at_once = 503;
+  b.loop.advance(10s);
+  b.tell({b.resolved(first)});
+  b.loop.advance(10s);
+  const auto second = b.alert("a");
+  b.tell({second});
+  b.script.posts.clear();
+  b.script.answer_at_once = 200;
+  b.loop.advance(5s);
+  REQUIRE(b.script.posts.size() == 1);
+  CHECK(b.script.take().body[0]["startsAt"] == "2025-12-18T00:00:20.000Z");
+  b.script.answer_at_once = 503;
+  b.tell({b.resolved(second)});
+  b.script.posts.clear();
+  b.script.answer_at_once = 200;
+  b.loop.advance(5s);
+  REQUIRE(b.script.posts.size() == 1);
+  CHECK(ends(b.script.take().body) == "2025-12-18T00:00:25.000Z");
+}
+
+TEST_CASE("G7: a batch that is refused waits for its turn, then goes one by one: a bad alert takes no other along") {
   Bench b;
   b.tell({b.alert("good"), b.alert("bad")});
   b.script.take().done(400, "bad label");
@@ -182,7 +233,7 @@ TEST_CASE("a batch that is refused waits for its turn, then goes one by one: a b
   CHECK(b.status().failed == 3);
 }
 
-TEST_CASE("a thousand alerts go in batches of at most 256, by number and by size") {
+TEST_CASE("G7: a thousand alerts go in batches of at most 256, by number and by size") {
   Bench b;
   b.script.answer_at_once = 200;
   std::vector<Alert> many;
@@ -202,7 +253,7 @@ TEST_CASE("a thousand alerts go in batches of at most 256, by number and by size
   CHECK(b.script.posts.size() == 5);
 }
 
-TEST_CASE("the queue is bounded: the oldest is dropped and counted, and comes back with its next re-send") {
+TEST_CASE("G7: the queue is bounded: the oldest is dropped and counted, and comes back with its next re-send") {
   Bench b;
   b.config.notifications.queue = 3;
   b.notifier->reconfigure(b.config);

@@ -27,7 +27,7 @@ constexpr Timestamp kNow{1'700'000'010'000ms};
 
 }  // namespace
 
-TEST_CASE("a firing alert ends four re-sends from now, and carries where it comes from") {
+TEST_CASE("G1: a firing alert ends four re-sends from now, and carries where it comes from") {
   CHECK(json::parse(alerts::payload(firing(), kEnvelope, kNow)) == json::parse(R"({
     "labels": {"alertname": "RdmaPortDown", "device": "rxe1", "instance": "host-17"},
     "annotations": {"summary": "rxe1/1 is down"},
@@ -36,13 +36,13 @@ TEST_CASE("a firing alert ends four re-sends from now, and carries where it come
     "generatorURL": "http://host-17:9879/api/v1/query?query=rdma_port_state%20%21%3D%204"})"));
 }
 
-TEST_CASE("a group slower than the re-send stretches the end") {
+TEST_CASE("G1: a group slower than the re-send stretches the end") {
   auto alert = firing();
   alert.interval = 5min;
   CHECK(json::parse(alerts::payload(alert, kEnvelope, kNow))["endsAt"] == "2023-11-14T22:33:30.000Z");
 }
 
-TEST_CASE("a resolved alert ends when it resolved") {
+TEST_CASE("G1: a resolved alert ends when it resolved") {
   auto alert = firing();
   alert.state = AlertState::inactive;
   alert.resolved_at = Timestamp{1'700'000'005'000ms};

@@ -64,7 +64,7 @@ Alert firing(Timestamp now, const std::string& device) {
 
 }  // namespace
 
-TEST_CASE("real Alertmanagers get every alert, though one is dead, one hangs and one is broken") {
+TEST_CASE("G7: real Alertmanagers get every alert, though one is dead, one hangs and one is broken") {
   const test::ScratchDirectory scratch("am");
   test::Alertmanager first(scratch, "first");
   test::Alertmanager second(scratch, "second");
@@ -128,7 +128,7 @@ TEST_CASE("real Alertmanagers get every alert, though one is dead, one hangs and
   CHECK(fetch(loop, first.port(), "/api/v2/alerts").empty());
 }
 
-TEST_CASE("an Alertmanager that comes back is told what it missed") {
+TEST_CASE("C6, G7: an Alertmanager that comes back is told what it missed") {
   const test::ScratchDirectory scratch("am");
   Loop loop;
   config::Config config;
@@ -145,7 +145,7 @@ TEST_CASE("an Alertmanager that comes back is told what it missed") {
   CHECK(fetch(loop, late.port(), "/api/v2/alerts").size() == 1);
 }
 
-TEST_CASE("a real Alertmanager refuses a bad label; the alerts beside it arrive") {
+TEST_CASE("G7: a real Alertmanager refuses a bad label; the alerts beside it arrive") {
   const test::ScratchDirectory scratch("am");
   test::Alertmanager real(scratch);
   Loop loop;
@@ -163,4 +163,26 @@ TEST_CASE("a real Alertmanager refuses a bad label; the alerts beside it arrive"
   const auto told = fetch(loop, real.port(), "/api/v2/alerts");
   REQUIRE(told.size() == 1);
   CHECK(told[0]["labels"]["device"] == "good");
+}
+
+TEST_CASE("G1: an alert fires at a real Alertmanager without a gap, for longer than one endsAt lasts, and ends there when nobody tells it any more") {
+  const test::ScratchDirectory scratch("am");
+  test::Alertmanager real(scratch);
+  Loop loop;
+  wait_ready(loop, real.port());
+  config::Config config;
+  config.alertmanagers = {at(real.url())};
+  config.notifications.resend = 1s;
+  HttpClient client(loop);
+  std::optional<alerts::Notifier> notifier(std::in_place, loop, client, config);
+  const auto alert = firing(loop.now().wall, "rxe1");
+  notifier->update(std::vector{alert}, loop.now());
+  for (std::uint64_t sent = 1; sent <= 7; ++sent) {  // endsAt is four re-sends away
+    REQUIRE(loop.run_until([&] { return notifier->status()[0].sent >= sent; }, 20s));
+    CHECK(fetch(loop, real.port(), "/api/v2/alerts").size() == 1);
+  }
+  CHECK(loop.now().wall - alert.fired_at > 4s);
+  notifier.reset();
+  CHECK(fetch(loop, real.port(), "/api/v2/alerts").size() == 1);
+  CHECK(test::until(loop, [&] { return fetch(loop, real.port(), "/api/v2/alerts").empty(); }, 20s));
 }

@@ -29,7 +29,7 @@ TEST_CASE("what rdmend exports, what the rules record and the alerts' own series
             .empty());
 }
 
-TEST_CASE("a name that nothing has can never fire: it is told, with the one that is near (G5)") {
+TEST_CASE("G5: a name that nothing has can never fire: it is told, with the one that is near") {
   CHECK(warnings(R"(  - {alert: A, expr: 'increase(rdma_rnr_nak_sent_total[1m]) > 100'}
   - {record: b, expr: node_infiniband_symbol_error_counter_total}
   - {alert: C, expr: 'absent({__name__=~"node_infiniband_.*"})'}

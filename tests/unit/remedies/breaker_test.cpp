@@ -19,7 +19,7 @@ std::vector<std::string> keys(int from, int to) {
 
 }  // namespace
 
-TEST_CASE("too much is a share of the host, but never fewer than a few") {
+TEST_CASE("G9: too much is a share of the host, but never fewer than a few") {
   Breaker breaker;
   CHECK(breaker.too_much(keys(0, 3), 3, kLimits, kClosed).empty());    // all of the host, but only three
   CHECK(breaker.too_much(keys(0, 4), 8, kLimits, kClosed).empty());    // half is not more than half
@@ -52,7 +52,7 @@ TEST_CASE("what was acted on is read back with its age; what is no such list is 
   }
 }
 
-TEST_CASE("it stays open until it is reset") {
+TEST_CASE("G8: it stays open until it is reset") {
   Breaker breaker;
   breaker.open("why");
   CHECK(breaker.is_open());

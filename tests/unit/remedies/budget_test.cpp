@@ -13,7 +13,7 @@ Action::Target target(const std::string& key, const std::string& process = {}) {
 
 }  // namespace
 
-TEST_CASE("a bucket gives its burst at once, then one more each refill") {
+TEST_CASE("G8: a bucket gives its burst at once, then one more each refill") {
   Budget budget({{2, seconds{10}}, {100, seconds{1}}, {100, seconds{1}}});
   CHECK(budget.take(target("a"), kNow).empty());
   CHECK(budget.take(target("a"), kNow).empty());

@@ -106,7 +106,7 @@ TEST_CASE("a pending alert that ends is forgotten at once; one that resolved may
   CHECK(w.engine.alerts()[1].active_at == Timestamp(w.at));
 }
 
-TEST_CASE("keep_firing_for bridges a gap, and counts from its beginning") {
+TEST_CASE("G10: keep_firing_for bridges a gap, and counts from its beginning") {
   World w("  - {alert: A, expr: x > 10, keep_firing_for: 3s}\n");
   w.second({{"1", 20}});
   w.second({{"1", 1}});
@@ -260,7 +260,7 @@ TEST_CASE("a reload keeps the states of rules that stay, and ends those that go"
   CHECK(w.engine.alerts().size() == 2);
 }
 
-TEST_CASE("a restart keeps a `for` timer, without the time that was down") {
+TEST_CASE("G2: a restart keeps a `for` timer, without the time that was down") {
   const std::string text = "  - {alert: A, expr: x > 10, for: 4s}\n";
   World before(text);
   before.second({{"1", 20}});
@@ -283,7 +283,7 @@ TEST_CASE("a restart keeps a `for` timer, without the time that was down") {
   CHECK(after.take() == Told{"pending->firing {a=\"1\",alertname=\"A\"}"});
 }
 
-TEST_CASE("a long `for` does not end sooner after a restart than the grace") {
+TEST_CASE("G2: a long `for` does not end sooner after a restart than the grace") {
   const std::string text = "  - {alert: A, expr: x > 10, for: 20m}\n";
   rules::SavedAlert saved{"g", "A", {{"a", "1"}, {"alertname", "A"}}, AlertState::pending, {}, {}, {}, {}, 0, {}};
   World w(text);
@@ -297,7 +297,7 @@ TEST_CASE("a long `for` does not end sooner after a restart than the grace") {
   CHECK(w.take() == Told{"pending->firing {a=\"1\",alertname=\"A\"}"});
 }
 
-TEST_CASE("what was firing before a restart fires on until its window has been seen again") {
+TEST_CASE("G2: what was firing before a restart fires on until its window has been seen again") {
   const std::string text = "  - {alert: A, expr: 'increase(x[10s]) > 10'}\n";
   World before(text);
   for (int i = 0; i < 12; ++i) before.second({{"1", i * 10.0}});

@@ -105,7 +105,7 @@ TEST_CASE("an empty file, or one without groups, has none") {
   CHECK(good("groups: [{name: g}]")[0].rules.empty());
 }
 
-TEST_CASE("every fault of a file is told, each where it is") {
+TEST_CASE("G4: every fault of a file, unknown keys among them, is told, each where it is") {
   CHECK(file_faults(R"(group: []
 groups:
 - nam: x
