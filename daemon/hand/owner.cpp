@@ -29,7 +29,7 @@ constexpr std::size_t kMostContexts = 64;           // open files of the device 
 Result<std::string> read_file(int directory, const std::string& path) {
   const UniqueFd fd(openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return errno_error(path, errno);
-  std::array<char, 8192> buffer;
+  std::array<char, 8192> buffer{};
   const auto got = read(fd.get(), buffer.data(), buffer.size());
   if (got < 0) return errno_error(path, errno);
   return std::string(buffer.data(), static_cast<std::size_t>(got));

@@ -207,6 +207,7 @@ class Job {
     std::vector<Answer> theirs;
     for (const auto a : group.answered) theirs.push_back(answers[a]);
     std::vector<Target> targets;
+    targets.reserve(asked.size());
     for (const auto i : asked) targets.push_back({&request_.qps[i], &reply_.qps[i]});
     for (const auto i : asked) {
       reply_.qps[i].tgid = tgid;

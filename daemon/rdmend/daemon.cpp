@@ -138,8 +138,8 @@ std::string Daemon::State::status_line() const {
                      firing == 1 ? "" : "s");
 }
 
-Daemon::Daemon(Loop& loop, Settings settings, DaemonOptions options)
-    : state_(std::make_unique<State>(loop, std::move(settings), std::move(options))) {}
+Daemon::Daemon(Loop& loop, Settings settings, const DaemonOptions& options)
+    : state_(std::make_unique<State>(loop, std::move(settings), options)) {}
 Daemon::~Daemon() = default;
 
 Result<void> Daemon::start() {

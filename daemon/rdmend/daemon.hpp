@@ -18,7 +18,7 @@ struct DaemonOptions {
 // The composition root: makes the rooms from the settings and lets them speak to each other.
 class Daemon {
  public:
-  Daemon(Loop& loop, Settings settings, DaemonOptions options);
+  Daemon(Loop& loop, Settings settings, const DaemonOptions& options);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;

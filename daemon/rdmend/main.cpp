@@ -39,7 +39,7 @@ int run(const std::string& file, bool only_check, DaemonOptions options) {
   // Before any worker thread is made: those block all signals.
   const auto terminate = loop.on_signal(SIGTERM, [&] { loop.stop(); });
   const auto interrupt = loop.on_signal(SIGINT, [&] { loop.stop(); });
-  Daemon daemon(loop, std::move(settings), std::move(options));
+  Daemon daemon(loop, std::move(settings), options);
   const auto hang_up = loop.on_signal(SIGHUP, [&] { daemon.reload(); });
   if (const auto started = daemon.start(); !started) {
     log::error("daemon", started.error().message);

@@ -32,6 +32,7 @@ Result<UniqueFd> input_file(const std::string& text) {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;
+  out.reserve(texts.size() + 1);
   for (auto& text : texts) out.push_back(text.data());
   out.push_back(nullptr);
   return out;

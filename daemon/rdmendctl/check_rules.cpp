@@ -53,6 +53,7 @@ bool report(const Checked& checked) {
 
 int check_rules(const std::vector<std::string>& paths) {
   std::vector<Checked> files;
+  files.reserve(paths.size());
   for (const auto& path : paths) files.push_back(parse(path));
   metrics::SeriesNames names;
   for (const auto& file : files) names.add_records(file.groups);

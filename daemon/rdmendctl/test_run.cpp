@@ -82,7 +82,7 @@ std::string begun_text(const std::string& kind, const Labels* labels,
   std::string out = kind;
   if (params != nullptr) {
     std::vector<std::string> parts;
-    for (const auto& [name, value] : *params) parts.push_back(name + ": " + value);
+    for (const auto& [name, value] : *params) parts.push_back(fmt::format("{}: {}", name, value));
     out += fmt::format(" {{{}}}", fmt::join(parts, ", "));
   }
   return labels == nullptr ? out : out + " for " + go_labels(*labels);

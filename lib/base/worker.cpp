@@ -34,7 +34,7 @@ void block_signals() {
 
 }  // namespace
 
-Worker::Worker(Reactor& reactor, std::string name) : state_(std::make_shared<State>(reactor)) {
+Worker::Worker(Reactor& reactor, const std::string& name) : state_(std::make_shared<State>(reactor)) {
   std::thread([state = state_, name = name.substr(0, 15)] {
     block_signals();
     pthread_setname_np(pthread_self(), name.c_str());

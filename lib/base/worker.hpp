@@ -15,7 +15,7 @@ namespace rdmend {
 class Worker {
  public:
   // `name` is the thread's name (at most 15 bytes are shown by the kernel).
-  Worker(Reactor& reactor, std::string name);
+  Worker(Reactor& reactor, const std::string& name);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <iterator>
 
 #include "base/text.hpp"
 #include "config/values.hpp"
@@ -29,7 +30,7 @@ std::string quoted(const std::string& text) {
 }
 std::string list(const std::vector<std::string>& items) {
   std::vector<std::string> out;
-  for (const auto& item : items) out.push_back(quoted(item));
+  std::transform(items.begin(), items.end(), std::back_inserter(out), quoted);
   return fmt::format("[{}]", fmt::join(out, ", "));
 }
 std::string size(std::size_t bytes) {

@@ -146,7 +146,7 @@ std::vector<JournalEntry> Journal::recent(std::size_t count) const {
   return {all.rbegin(), all.rbegin() + static_cast<std::ptrdiff_t>(std::min(count, all.size()))};
 }
 
-void Journal::history(Timestamp since, std::size_t most, std::function<void(std::vector<JournalEntry>)> done) {
+void Journal::history(Timestamp since, std::size_t most, const std::function<void(std::vector<JournalEntry>)>& done) {
   most = std::min(most, kMostHistory);
   auto* state = state_.get();
   const bool taken = !state->hanging && state->worker.submit([state, since, most, done, file = state->database]() -> std::function<void()> {

@@ -48,7 +48,7 @@ class Journal {
   // The newest `count` entries, newest first, from memory.
   [[nodiscard]] std::vector<JournalEntry> recent(std::size_t count) const;
   // The entries of `since` or later, at most `most` and kMostHistory, newest first; from the disk where it can be read.
-  void history(Timestamp since, std::size_t most, std::function<void(std::vector<JournalEntry>)> done);
+  void history(Timestamp since, std::size_t most, const std::function<void(std::vector<JournalEntry>)>& done);
   // Why the disk is not used, or cannot be written; "" when all is well.
   [[nodiscard]] std::string trouble() const;
   struct Status {

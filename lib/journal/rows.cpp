@@ -81,8 +81,8 @@ Result<void> put_documents(sqlite3* connection, const std::map<std::string, std:
 
 std::size_t bytes_of(const JournalEntry& entry) {
   std::size_t bytes = sizeof entry + entry.rule.size() + entry.kind.size() + entry.target.size() + entry.reason.size();
-  for (const auto& [name, value] : entry.alert) bytes += 2 * sizeof name + name.size() + value.size();
-  for (const auto& [name, value] : entry.figures) bytes += 3 * sizeof name + name.size() + value.size();
+  for (const auto& [name, value] : entry.alert) bytes += 2 * sizeof(std::string) + name.size() + value.size();
+  for (const auto& [name, value] : entry.figures) bytes += 3 * sizeof(std::string) + name.size() + value.size();
   return bytes;
 }
 

@@ -35,7 +35,7 @@ class Labels {
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Labels&, const Labels&) = default;
-  friend auto operator<=>(const Labels&, const Labels&) = default;
+  friend auto operator<=>(const Labels&, const Labels&) = default;  // NOLINT(modernize-use-nullptr): a false one of clang-tidy 14
 
  private:
   std::vector<Pair> pairs_;

@@ -14,7 +14,7 @@ constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
 // What two values make; `kept` is false where a comparison filters the element out.
 struct Outcome {
-  double value;
+  double value = 0;
   bool kept = true;
 };
 

@@ -90,17 +90,10 @@ class Replacement {
   [[nodiscard]] std::string expand(std::span<const re2::StringPiece> groups) const {
     std::string out;
     for (std::size_t at = 0; at < text_.size() && out.size() < kMostValueBytes;) {
-      if (text_[at] != '$') {
-        out += text_[at++];
-      } else if (text_.substr(at, 2) == "$$") {
-        out += '$';
-        at += 2;
-      } else if (const auto length = reference_length(at); length > 0) {
-        append_group(out, text_.substr(at, length), groups);
-        at += length;
-      } else {
-        out += text_[at++];
-      }
+      const auto length = reference_length(at);
+      if (length > 0) append_group(out, text_.substr(at, length), groups);
+      else out += text_[at];
+      at += length > 0 ? length : text_.substr(at, 2) == "$$" ? 2 : 1;
     }
     return out;
   }
@@ -108,6 +101,7 @@ class Replacement {
  private:
   // Of the reference that begins at `at`, 0 if it is none.
   [[nodiscard]] std::size_t reference_length(std::size_t at) const {
+    if (text_[at] != '$') return 0;
     const bool braces = text_.substr(at, 2) == "${";
     std::size_t end = at + (braces ? 2 : 1);
     const auto begin = end;

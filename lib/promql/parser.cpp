@@ -118,8 +118,8 @@ class Parser {
   NewNode selector();
   NewNode call();
   NewNode aggregate(AggregateOp op);
-  NewNode binary(NewNode left, const OperatorRow& row);
-  NewNode bracket(NewNode node);
+  NewNode binary(const NewNode& left, const OperatorRow& row);
+  NewNode bracket(const NewNode& node);
   bool offset(Node& node);
   bool anchor(Node& node);
   bool matcher(VectorSelector& selector);
@@ -160,7 +160,7 @@ NewNode Parser::expression(int least_precedence) {
     if (is_word("atan2")) return unsupported(peek().at, "operator 'atan2'");
     const auto* row = operator_row();
     if (row == nullptr || row->precedence < least_precedence) break;
-    left = binary(std::move(left), *row);
+    left = binary(left, *row);
   }
   return left;
 }
@@ -191,7 +191,7 @@ NewNode Parser::unary() {
   return node;
 }
 
-NewNode Parser::binary(NewNode left, const OperatorRow& row) {
+NewNode Parser::binary(const NewNode& left, const OperatorRow& row) {
   const auto sign = take();
   Binary binary;
   binary.op = row.op;
@@ -251,7 +251,7 @@ bool Parser::label_list(std::vector<std::string>& labels) {
 NewNode Parser::postfix(NewNode node) {
   while (node) {
     if (peek().kind == Kind::left_bracket) {
-      node = bracket(std::move(node));
+      node = bracket(node);
     } else if (is_word("offset")) {
       if (!offset(*node)) return nullptr;
     } else if (peek().kind == Kind::at) {
@@ -288,7 +288,7 @@ std::optional<milliseconds> Parser::duration(bool may_be_negative) {
   return whole;
 }
 
-NewNode Parser::bracket(NewNode node) {
+NewNode Parser::bracket(const NewNode& node) {
   const auto open = take();
   const auto range = duration(false);
   if (!range) return nullptr;

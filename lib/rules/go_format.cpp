@@ -196,7 +196,7 @@ std::string go_text(const Value& value) {
     std::string operator()(const std::string& s) const { return s; }
     std::string operator()(const Labels* labels) const {
       std::string out = "map[";
-      for (const auto& [name, text] : *labels) out += (out.size() > 4 ? " " : "") + name + ":" + text;
+      for (const auto& [name, text] : *labels) out.append(out.size() > 4 ? " " : "").append(name).append(":").append(text);
       return out + "]";
     }
     std::string operator()(Root) const { return "{data}"; }

@@ -128,7 +128,7 @@ Result<std::map<Labels, Alert>> RuleState::expand(const promql::Vector& vector, 
 }
 
 // Takes this evaluation's elements into the alerts known: what goes on keeps its state, what is new is pending.
-void RuleState::adopt(std::map<Labels, Alert> fresh, const EngineOptions& options, Timestamp at, std::map<Labels, AlertState>& before) {
+void RuleState::adopt(std::map<Labels, Alert>&& fresh, const EngineOptions& options, Timestamp at, std::map<Labels, AlertState>& before) {
   for (auto& [labels, alert] : fresh) {
     const auto known = active_.find(labels);
     if (known != active_.end() && known->second.alert.state != AlertState::inactive) {

@@ -65,7 +65,7 @@ class RuleState {
   Result<Evaluation> record(const promql::Vector& vector, const GroupContext& group) const;
   Result<Evaluation> alert(const promql::Vector& vector, const GroupContext& group, const EngineOptions& options, Timestamp at);
   Result<std::map<Labels, Alert>> expand(const promql::Vector& vector, const GroupContext& group, const EngineOptions& options, Timestamp at) const;
-  void adopt(std::map<Labels, Alert> fresh, const EngineOptions& options, Timestamp at, std::map<Labels, AlertState>& before);
+  void adopt(std::map<Labels, Alert>&& fresh, const EngineOptions& options, Timestamp at, std::map<Labels, AlertState>& before);
   void forget_all(Timestamp at, const std::map<Labels, AlertState>& before);
   bool advance(ActiveAlert& entry, bool holds, Timestamp at) const;
 

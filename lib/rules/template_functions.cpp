@@ -284,8 +284,8 @@ Outcome not_equal(const Arguments& a) {
   return same;
 }
 // Go makes gt and ge of le and lt, so they hold for a NaN.
-bool not_at_most(std::partial_ordering order) { return !(order <= 0); }
-bool not_less(std::partial_ordering order) { return !(order < 0); }
+bool not_at_most(std::partial_ordering order) { return !std::is_lteq(order); }
+bool not_less(std::partial_ordering order) { return !std::is_lt(order); }
 template <auto F>
 Outcome ordered(const Arguments& a) {
   const auto order = compare(a[0], a[1]);

@@ -25,7 +25,7 @@ class EventCounts {
  private:
   struct Key {
     std::string port, event, code;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): a false one of clang-tidy 14
   };
   std::string device_;
   std::map<Key, std::uint64_t> counts_;

@@ -67,7 +67,7 @@ class DeviceSeries {
   struct ErrorKey {
     std::string port, name;
     int error;
-    auto operator<=>(const ErrorKey&) const = default;
+    auto operator<=>(const ErrorKey&) const = default;  // NOLINT(modernize-use-nullptr): a false one of clang-tidy 14
   };
   void adopt(const Identity& identity, Made& made);
   void take_port(const PortReading& reading, Made& made);

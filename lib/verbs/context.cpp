@@ -64,6 +64,7 @@ Result<std::vector<std::string>> device_names() {
   auto list = list_devices();
   if (!list) return list.error();
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(list->second));
   for (int i = 0; i < list->second; ++i) names.emplace_back(ibv_get_device_name(list->first.get()[i]));
   return names;
 }

@@ -34,7 +34,8 @@ Result<void> invoke(const Uverbs& uverbs, std::uint32_t command, std::span<const
                                       attribute(UVERBS_ATTR_WRITE_CMD, sizeof(std::uint64_t), command),
                                       attribute(UVERBS_ATTR_CORE_OUT, out.size(), address(out.data()))};
   const std::size_t used = out.empty() ? 2 : 3;
-  ib_uverbs_ioctl_hdr header;  // ends with an array of no length, which {} cannot begin in standard C++
+  // It ends with an array of no length, which {} cannot begin in standard C++.
+  ib_uverbs_ioctl_hdr header;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::memset(&header, 0, sizeof(header));
   header.length = static_cast<std::uint16_t>(sizeof(header) + used * sizeof(attrs[0]));
   header.object_id = UVERBS_OBJECT_DEVICE;
