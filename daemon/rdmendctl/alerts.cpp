@@ -15,10 +15,7 @@ void show_alerts(const json& data) {
   for (const auto& alert : data["alerts"])
     table.add({cell(alert, "state"), cell(alert["labels"], "alertname"), age_text(alert["activeAt"]),
                cell(alert, "value"), labels_text(alert["labels"]), cell(alert["annotations"], "summary")});
-  if (table.empty())
-    fmt::print("no alert is pending or firing\n");
-  else
-    table.print();
+  table.print_or("no alert is pending or firing");
 }
 
 }  // namespace

@@ -15,10 +15,7 @@ void show_events(const json& data) {
   for (const auto& event : data["events"])
     table.add({time_text(event["at"]), cell(event, "device"), cell(event, "port"), cell(event, "kind"),
                cell(event, "detail")});
-  if (table.empty())
-    fmt::print("no event since rdmend started\n");
-  else
-    table.print();
+  table.print_or("no event since rdmend started");
 }
 
 }  // namespace

@@ -27,10 +27,7 @@ void show_history(const json& data) {
     table.add({time_text(entry["at"]), entry["action"] == 0 ? "-" : cell(entry, "action"),
                cell(entry, "verdict"), cell(entry, "kind"), cell(entry, "rule"), cell(entry, "value"),
                cell(entry, "target"), cell(entry, "reason")});
-  if (table.empty())
-    fmt::print("nothing was decided in that time\n");
-  else
-    table.print();
+  table.print_or("nothing was decided in that time");
 }
 
 }  // namespace

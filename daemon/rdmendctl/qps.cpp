@@ -61,10 +61,7 @@ void show_qps(const json& data, const Options& options) {
     if (device.contains("deep_error"))
       fmt::print(stderr, "{}: {}\n", cell(device, "device"), cell(device, "deep_error"));
   }
-  if (table.empty())
-    fmt::print("no queue pair\n");
-  else
-    table.print();
+  table.print_or("no queue pair");
 }
 
 }  // namespace

@@ -33,6 +33,13 @@ void TextTable::print() const {
   }
 }
 
+void TextTable::print_or(const char* sentence) const {
+  if (empty())
+    fmt::print("{}\n", sentence);
+  else
+    print();
+}
+
 std::string cell(const json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return "-";

@@ -13,6 +13,8 @@ class TextTable {
   void add(std::vector<std::string> row);
   [[nodiscard]] bool empty() const { return rows_.size() == 1; }
   void print() const;
+  // The sentence where there are no rows.
+  void print_or(const char* sentence) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

@@ -77,8 +77,7 @@ TEST_CASE("the operator's brake holds at once, and outlives a restart") {
   story.crash();
   story.open();
   CHECK(story.executor->mode_text(story.loop.now()) == "observe (operator)");
-  story.fire(story.alert({Story::step(kRaise)}));
-  story.pass(seconds{60});
+  story.raise(seconds{60});
   CHECK(story.host.qps[17].timer == 1);
   CHECK(story.count(kRaise, Verdict::dry_run) == 1);
 }
@@ -89,8 +88,7 @@ TEST_CASE("a kind that is not allowed is refused, once, until it is allowed") {
   story.open();
   story.host.add(17, 1);
   story.pass(seconds{20});
-  story.fire(story.alert({Story::step(kRaise)}));
-  story.pass(std::chrono::hours{2});
+  story.raise(std::chrono::hours{2});
   CHECK(story.lines() == Lines{"refused rxe2/1: remedies.allow does not list raise_min_rnr_timer"});
   story.config.remedies.allow = {kRaise};
   story.executor->reconfigure(story.config);
@@ -114,8 +112,7 @@ TEST_CASE("what forbids the hand to act is said in its own words") {
   story.pass(seconds{20});
   SECTION("there is no hand") { story.host.why_unavailable = "acting is not granted: rdmend-hand is not installed"; }
   SECTION("it may not") { story.host.probe_error = "acting is not granted: rdmend-hand is not installed"; }
-  story.fire(story.alert({Story::step(kRaise)}));
-  story.pass(seconds{5});
+  story.raise(seconds{5});
   CHECK(story.lines() == Lines{"refused rxe2/1: acting is not granted: rdmend-hand is not installed"});
   story.host.why_unavailable.clear();
   story.host.probe_error.clear();
@@ -188,22 +185,15 @@ TEST_CASE("a target is left alone for a while after an action, twice as long eac
   story.mends = false;  // so that each attempt is taken back
   const auto alert = story.alert({Story::step(kRaise)});
   story.pass(seconds{70});
-  const auto attempt = [&] {
-    story.fire(alert);
-    story.pass(seconds{40});
-    story.resolve(alert);
-    story.pass(seconds{1});
-    return story.count(kRaise, Verdict::started);
-  };
-  CHECK(attempt() == 1);
-  CHECK(attempt() == 1);  // 2 minutes have not passed
+  CHECK(story.attempts(alert) == 1);
+  CHECK(story.attempts(alert) == 1);  // 2 minutes have not passed
   CHECK(story.last().find(kQp17 + " was acted on lately and is left alone until ") != std::string::npos);
   story.pass(seconds{90});
-  CHECK(attempt() == 2);
+  CHECK(story.attempts(alert) == 2);
   story.pass(std::chrono::minutes{2});
-  CHECK(attempt() == 2);  // 4 minutes now
+  CHECK(story.attempts(alert) == 2);  // 4 minutes now
   story.pass(std::chrono::minutes{2});
-  CHECK(attempt() == 3);
+  CHECK(story.attempts(alert) == 3);
 }
 
 TEST_CASE("G8, G9: the breaker opens when too much of the host is to be acted on, and stays open until it is reset") {
@@ -212,9 +202,7 @@ TEST_CASE("G8, G9: the breaker opens when too much of the host is to be acted on
   story.open();
   for (std::uint32_t qpn = 1; qpn <= 12; ++qpn) story.host.add(qpn, 1);
   story.pass(seconds{20});
-  const auto alert = story.alert({Story::step(kRaise)});
-  story.fire(alert);
-  story.pass(seconds{5});
+  const auto alert = story.raise(seconds{5});
   const std::string why = "12 of the host's 12 RC QPs would be acted on within 1m, more than 50 %";
   CHECK(raised(story) == 0);
   CHECK(story.executor->breaker_open());
@@ -247,8 +235,7 @@ TEST_CASE("the breaker does not open in mode observe, but says that it would") {
   story.open();
   for (std::uint32_t qpn = 1; qpn <= 12; ++qpn) story.host.add(qpn, 1);
   story.pass(seconds{20});
-  story.fire(story.alert({Story::step(kRaise)}));
-  story.pass(seconds{5});
+  story.raise(seconds{5});
   CHECK_FALSE(story.executor->breaker_open());
   CHECK(story.last().find("the breaker would open: 12 of the host's 12 RC QPs") != std::string::npos);
 }
@@ -290,8 +277,7 @@ TEST_CASE("a rule that is removed loses what was done for it") {
   Story story;
   story.host.add(17, 1);
   story.pass(seconds{20});
-  story.fire(story.alert({Story::step(kRaise)}));
-  story.pass(seconds{40});
+  story.raise(seconds{40});
   const std::vector<std::string> same{"Other", "RdmaRnrNakStorm"};
   story.executor->rules_loaded(same);
   story.pass(seconds{2});

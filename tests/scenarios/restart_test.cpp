@@ -33,9 +33,7 @@ struct Restart : Story {
 
 TEST_CASE("what is held is adopted with what is left of its hold") {
   Restart story;
-  const auto alert = story.alert({Story::step(kRaise)});
-  story.fire(alert);
-  story.pass(seconds{40});
+  const auto alert = story.raise(seconds{40});
   story.resolve(alert);
   story.pass(std::chrono::minutes{4});
   const auto id = story.action("held").id;
@@ -53,9 +51,7 @@ TEST_CASE("what is held is adopted with what is left of its hold") {
 
 TEST_CASE("what became due meanwhile is given back at once, in mode observe too") {
   Restart story;
-  const auto alert = story.alert({Story::step(kRaise)});
-  story.fire(alert);
-  story.pass(seconds{40});
+  const auto alert = story.raise(seconds{40});
   story.resolve(alert);
   story.config.mode = config::Mode::observe;
   story.restart(std::chrono::minutes{11});
@@ -80,8 +76,7 @@ TEST_CASE("an alert that still fires keeps what was done for it, and is not mend
 
 TEST_CASE("an alert that nobody knows of any more counts as ended from the start on") {
   Restart story;
-  story.fire(story.alert({Story::step(kRaise)}));
-  story.pass(seconds{40});
+  story.raise(seconds{40});
   story.restart(std::chrono::minutes{30});
   story.pass(std::chrono::minutes{9});
   CHECK(story.host.qps[17].timer == 4);
@@ -91,9 +86,7 @@ TEST_CASE("an alert that nobody knows of any more counts as ended from the start
 
 TEST_CASE("what was not verified yet is given back") {
   Restart story;
-  const auto alert = story.alert({Story::step(kRaise)});
-  story.fire(alert);
-  story.pass(seconds{10});
+  story.raise(seconds{10});
   REQUIRE(story.host.qps[17].timer == 4);
   story.restart(seconds{5});
   story.pass(seconds{1});
@@ -121,9 +114,7 @@ TEST_CASE("it ends between writing down and acting: nothing was changed, and tha
 
 TEST_CASE("a process that ended while rdmend was away needs nothing back") {
   Restart story;
-  const auto alert = story.alert({Story::step(kRaise)});
-  story.fire(alert);
-  story.pass(seconds{40});
+  const auto alert = story.raise(seconds{40});
   story.resolve(alert);
   story.host.qps.clear();
   story.restart(std::chrono::minutes{11});
@@ -136,9 +127,7 @@ TEST_CASE("hold-downs are remembered") {
   story.config.remedies.hold_down = std::chrono::hours{1};
   story.open();
   story.mends = false;
-  const auto alert = story.alert({Story::step(kRaise)});
-  story.fire(alert);
-  story.pass(seconds{40});
+  const auto alert = story.raise(seconds{40});
   story.restart(seconds{5});
   story.fire(alert);
   story.pass(seconds{5});
@@ -152,21 +141,14 @@ TEST_CASE("hold-downs go on doubling") {
   story.open();
   story.mends = false;  // so that each attempt is taken back
   const auto alert = story.alert({Story::step(kRaise)});
-  const auto attempt = [&] {
-    story.fire(alert);
-    story.pass(seconds{40});
-    story.resolve(alert);
-    story.pass(seconds{1});
-    return story.count(kRaise, Verdict::started);  // of this life
-  };
-  REQUIRE(attempt() == 1);
+  REQUIRE(story.attempts(alert) == 1);
   story.restart(std::chrono::minutes{2});
-  REQUIRE(attempt() == 1);
+  REQUIRE(story.attempts(alert) == 1);
   story.restart(std::chrono::minutes{2});
-  CHECK(attempt() == 0);  // 4 minutes now
+  CHECK(story.attempts(alert) == 0);  // 4 minutes now
   CHECK(story.last().find("was acted on lately and is left alone until") != std::string::npos);
   story.restart(std::chrono::minutes{2});
-  CHECK(attempt() == 1);
+  CHECK(story.attempts(alert) == 1);
 }
 
 TEST_CASE("what was spent of the budgets is remembered, and comes back while rdmend is away") {
@@ -177,21 +159,14 @@ TEST_CASE("what was spent of the budgets is remembered, and comes back while rdm
   story.open();
   story.mends = false;
   const auto alert = story.alert({Story::step(kRaise)});
-  const auto attempt = [&] {
-    story.fire(alert);
-    story.pass(seconds{40});
-    story.resolve(alert);
-    story.pass(seconds{1});
-    return story.count(kRaise, Verdict::started);
-  };
-  REQUIRE(attempt() == 1);
+  REQUIRE(story.attempts(alert) == 1);
   story.restart(seconds{5});
-  REQUIRE(attempt() == 1);
+  REQUIRE(story.attempts(alert) == 1);
   story.restart(seconds{5});
-  CHECK(attempt() == 0);
+  CHECK(story.attempts(alert) == 0);
   CHECK(story.last().find("the budget of the host is spent (2 at once, one more each 10m)") != std::string::npos);
   story.restart(std::chrono::minutes{9});
-  CHECK(attempt() == 1);
+  CHECK(story.attempts(alert) == 1);
 }
 
 TEST_CASE("what was acted on just before a restart counts for the breaker, which stays open after the next one") {
@@ -266,8 +241,7 @@ TEST_CASE("nothing is changed when its undo cannot be written down") {
   story.journal = std::make_unique<journal::Journal>(story.loop, story.directory.file("in the way"));
   remedies::Environment environment{story.loop, story.store, story.host, story.processes, story.host};
   story.executor = std::make_unique<remedies::Executor>(environment, *story.journal, story.config);
-  story.fire(story.alert({Story::step(kRaise)}));
-  story.pass(seconds{5});
+  story.raise(seconds{5});
   CHECK(story.host.qps[17].timer == 1);
   CHECK(story.last().rfind("refused rxe2/1 qpn 17 (ib_send_bw, pid 812): its undo cannot be written down, so it is not done:"
                            " decisions and undos are kept in memory only: ", 0) == 0);
@@ -284,7 +258,6 @@ TEST_CASE("a document that is not one, or only in part, stops nothing") {
   story.crash();
   story.open();
   story.executor->resume();
-  story.fire(story.alert({Story::step(kRaise)}));
-  story.pass(seconds{5});
+  story.raise(seconds{5});
   CHECK(story.host.qps[17].timer == 4);
 }

@@ -68,6 +68,21 @@ struct Story {
   }
   void fire(const Alert& alert) { decide(alert, AlertState::firing); }
   void resolve(const Alert& alert) { decide(alert, AlertState::inactive); }
+  // An alert that raises the timer fires, and goes on firing for `length`.
+  Alert raise(milliseconds length) {
+    auto out = alert({step(kRaise)});
+    fire(out);
+    pass(length);
+    return out;
+  }
+  // The alert fires once more and ends; how often a raise was begun in this life.
+  std::uint64_t attempts(const Alert& alert) {
+    fire(alert);
+    pass(seconds{40});
+    resolve(alert);
+    pass(seconds{1});
+    return count(kRaise, Verdict::started);
+  }
 
   // Lets virtual time pass, a second at a time, with the traffic of the host.
   void pass(milliseconds length) {

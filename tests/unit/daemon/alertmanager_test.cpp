@@ -62,6 +62,25 @@ Alert firing(Timestamp now, const std::string& device) {
   return out;
 }
 
+// A notifier that tells one real Alertmanager, once a second.
+struct Told {
+  Told() {
+    wait_ready(loop, real.port());
+    config.alertmanagers = {at(real.url())};
+    config.notifications.resend = 1s;
+    notifier.emplace(loop, client, config);
+  }
+  json alerts() { return fetch(loop, real.port(), "/api/v2/alerts"); }
+  [[nodiscard]] alerts::AlertmanagerStatus status() const { return notifier->status()[0]; }
+
+  test::ScratchDirectory scratch{"am"};
+  test::Alertmanager real{scratch};
+  Loop loop;
+  config::Config config;
+  HttpClient client{loop};
+  std::optional<alerts::Notifier> notifier;
+};
+
 }  // namespace
 
 TEST_CASE("G7: real Alertmanagers get every alert, though one is dead, one hangs and one is broken") {
@@ -146,43 +165,27 @@ TEST_CASE("C6, G7: an Alertmanager that comes back is told what it missed") {
 }
 
 TEST_CASE("G7: a real Alertmanager refuses a bad label; the alerts beside it arrive") {
-  const test::ScratchDirectory scratch("am");
-  test::Alertmanager real(scratch);
-  Loop loop;
-  wait_ready(loop, real.port());
-  config::Config config;
-  config.alertmanagers = {at(real.url())};
-  config.notifications.resend = 1s;
-  HttpClient client(loop);
-  alerts::Notifier notifier(loop, client, config);
-  auto bad = firing(loop.now().wall, "bad");
+  Told told;
+  auto bad = firing(told.loop.now().wall, "bad");
   bad.labels.set("not a name", "x");
-  notifier.update(std::vector{bad, firing(loop.now().wall, "good")}, loop.now());
-  REQUIRE(loop.run_until([&] { return notifier.status()[0].sent == 1; }, 20s));
-  CHECK(notifier.status()[0].failed >= 2);
-  const auto told = fetch(loop, real.port(), "/api/v2/alerts");
-  REQUIRE(told.size() == 1);
-  CHECK(told[0]["labels"]["device"] == "good");
+  told.notifier->update(std::vector{bad, firing(told.loop.now().wall, "good")}, told.loop.now());
+  REQUIRE(told.loop.run_until([&] { return told.status().sent == 1; }, 20s));
+  CHECK(told.status().failed >= 2);
+  const auto alerts = told.alerts();
+  REQUIRE(alerts.size() == 1);
+  CHECK(alerts[0]["labels"]["device"] == "good");
 }
 
 TEST_CASE("G1: an alert fires at a real Alertmanager without a gap, for longer than one endsAt lasts, and ends there when nobody tells it any more") {
-  const test::ScratchDirectory scratch("am");
-  test::Alertmanager real(scratch);
-  Loop loop;
-  wait_ready(loop, real.port());
-  config::Config config;
-  config.alertmanagers = {at(real.url())};
-  config.notifications.resend = 1s;
-  HttpClient client(loop);
-  std::optional<alerts::Notifier> notifier(std::in_place, loop, client, config);
-  const auto alert = firing(loop.now().wall, "rxe1");
-  notifier->update(std::vector{alert}, loop.now());
+  Told told;
+  const auto alert = firing(told.loop.now().wall, "rxe1");
+  told.notifier->update(std::vector{alert}, told.loop.now());
   for (std::uint64_t sent = 1; sent <= 7; ++sent) {  // endsAt is four re-sends away
-    REQUIRE(loop.run_until([&] { return notifier->status()[0].sent >= sent; }, 20s));
-    CHECK(fetch(loop, real.port(), "/api/v2/alerts").size() == 1);
+    REQUIRE(told.loop.run_until([&] { return told.status().sent >= sent; }, 20s));
+    CHECK(told.alerts().size() == 1);
   }
-  CHECK(loop.now().wall - alert.fired_at > 4s);
-  notifier.reset();
-  CHECK(fetch(loop, real.port(), "/api/v2/alerts").size() == 1);
-  CHECK(test::until(loop, [&] { return fetch(loop, real.port(), "/api/v2/alerts").empty(); }, 20s));
+  CHECK(told.loop.now().wall - alert.fired_at > 4s);
+  told.notifier.reset();
+  CHECK(told.alerts().size() == 1);
+  CHECK(test::until(told.loop, [&] { return told.alerts().empty(); }, 20s));
 }

@@ -4,25 +4,14 @@
 #include <catch2/catch.hpp>
 
 #include "advice/timers.hpp"
+#include "rc_qp.hpp"
 
 using namespace rdmend;
 using namespace rdmend::remedies;
+using rdmend::test::rc_qp;
 using namespace std::chrono_literals;
 
 namespace {
-
-QpInfo qp(std::uint32_t qpn, std::optional<std::uint32_t> rq_psn) {
-  QpInfo info;
-  info.device = "rxe2";
-  info.port = 1;
-  info.qpn = qpn;
-  info.type = static_cast<std::uint8_t>(QpType::rc);
-  info.state = static_cast<std::uint8_t>(QpState::rts);
-  info.remote_qpn = 100 + qpn;
-  info.rq_psn = rq_psn;
-  info.pid = 812;
-  return info;
-}
 
 QpDump dump(std::vector<QpInfo> qps, milliseconds at = {}) {
   return {"rxe2", Timestamp{at}, std::move(qps), false};
@@ -85,16 +74,16 @@ TEST_CASE(
 }
 
 TEST_CASE("those that receive are told by their rq_psn") {
-  auto other_thread = qp(6, 20);
+  auto other_thread = rc_qp(6, 20);
   other_thread.pid = 999;
-  auto orphan = qp(7, 20);
+  auto orphan = rc_qp(7, 20);
   orphan.pid = 0;  // its thread has ended since
-  auto reconnected = qp(8, 20);
+  auto reconnected = rc_qp(8, 20);
   reconnected.remote_qpn = 5;
   const auto before =
-      dump({qp(1, 10), qp(2, 10), qp(3, 10), qp(4, std::nullopt), qp(6, 10), qp(7, 10), qp(8, 10)});
+      dump({rc_qp(1, 10), rc_qp(2, 10), rc_qp(3, 10), rc_qp(4, std::nullopt), rc_qp(6, 10), rc_qp(7, 10), rc_qp(8, 10)});
   const auto after =
-      dump({qp(1, 11), qp(2, 10), qp(4, std::nullopt), qp(5, 77), other_thread, orphan, reconnected});
+      dump({rc_qp(1, 11), rc_qp(2, 10), rc_qp(4, std::nullopt), rc_qp(5, 77), other_thread, orphan, reconnected});
   const auto found = moving_receivers(before, after, "1");
   std::vector<std::uint32_t> qpns;
   for (const auto& one : found.moving) qpns.push_back(one.qpn);
