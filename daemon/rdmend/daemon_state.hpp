@@ -12,6 +12,7 @@
 #include "rdmend/processes.hpp"
 #include "rdmend/qp_table.hpp"
 #include "rdmend/servers.hpp"
+#include "rdmend/units.hpp"
 #include "rdmend/urgent.hpp"
 
 namespace rdmend::daemon {
@@ -57,6 +58,7 @@ struct Daemon::State {
   HandClient hand;
   ChildProcesses processes;
   QpTable qps;
+  SystemdUnits units;
   remedies::Executor executor;
   EventRing events;
   Urgent urgent;

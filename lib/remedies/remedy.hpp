@@ -45,6 +45,29 @@ class Processes {
                    std::string standard_input, milliseconds deadline, std::function<void(Exit)> done) = 0;
 };
 
+// A unit of the service manager as it is now.
+struct UnitState {
+  std::string id;          // its own name, also where it was asked for by another
+  std::string load_state;  // loaded, not-found, masked, bad-setting, error
+  std::string active_state, sub_state;
+  std::string invocation;          // tells one start of it from the next; "" when there was none
+  bool by_hand = true;             // it lets itself be stopped and started
+  bool takes_rdmend_along = false;  // it is rdmend's own unit, or that one stops when it stops
+};
+
+// The service manager. `done` runs on the loop, once, soon after `deadline` at the latest.
+class Units {
+ public:
+  virtual ~Units() = default;
+  virtual void look(std::string unit, milliseconds deadline, std::function<void(Result<UnitState>)> done) = 0;
+  // Would the manager let us restart it? Nothing is done to the unit.
+  virtual void may_restart(std::string unit, milliseconds deadline,
+                           std::function<void(Result<void>)> done) = 0;
+  // The unit as it is when its restart has ended well.
+  virtual void restart(std::string unit, milliseconds deadline,
+                       std::function<void(Result<UnitState>)> done) = 0;
+};
+
 // The QPs of the host as the sources last saw them.
 class QpTable {
  public:
@@ -66,6 +89,7 @@ struct Environment {
   Hand& hand;
   Processes& processes;
   QpTable& qps;
+  Units& units;
   // Set by the executor: nothing will be done (mode observe), so a hand that is not there is no reason to
   // refuse.
   bool observing = false;

@@ -8,6 +8,7 @@
 #include "remedies/params.hpp"
 #include "remedies/raise_min_rnr_timer.hpp"
 #include "remedies/remedy.hpp"
+#include "remedies/restart_unit.hpp"
 #include "remedies/run_hook.hpp"
 
 namespace rdmend::remedies {
@@ -48,6 +49,13 @@ const std::vector<KindRow>& kinds() {
         {"deadline", "duration, 100ms to 10m", "10s",
          "how long it may run; then its process group is killed"}},
        compile_run_hook},
+      {"restart_unit",
+       "restarts a systemd unit, such as the subnet manager or a service whose connections are broken",
+       {{"unit", "unit name", "",
+         "the unit, with its suffix: .service, .socket, .target, .mount, .timer or .path (required)"},
+        {"deadline", "duration, 1s to 10m", "30s",
+         "how long its restart may take; then it has failed, though systemd goes on with it"}},
+       compile_restart_unit},
       {"advise",
        "changes nothing: says which value is right, and why",
        {{"about", "topic", "", "what to advise on (required)"}},

@@ -239,7 +239,7 @@ TEST_CASE("nothing is changed when its undo cannot be written down") {
   story.journal.reset();
   story.directory.write("in the way", "a file");
   story.journal = std::make_unique<journal::Journal>(story.loop, story.directory.file("in the way"));
-  remedies::Environment environment{story.loop, story.store, story.host, story.processes, story.host};
+  remedies::Environment environment{story.loop, story.store, story.host, story.processes, story.host, story.units};
   story.executor = std::make_unique<remedies::Executor>(environment, *story.journal, story.config);
   story.raise(seconds{5});
   CHECK(story.host.qps[17].timer == 1);

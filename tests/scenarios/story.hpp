@@ -23,13 +23,13 @@ inline const std::string kRaise = "raise_min_rnr_timer";
 struct Story {
   Story() {
     config.mode = config::Mode::act;
-    config.remedies.allow = {"raise_min_rnr_timer", "run_hook", "advise"};
+    config.remedies.allow = {"raise_min_rnr_timer", "run_hook", "restart_unit", "advise"};
     host.dump();
     open();
   }
   void open() {
     journal = std::make_unique<journal::Journal>(loop, directory.path());
-    remedies::Environment environment{loop, store, host, processes, host};
+    remedies::Environment environment{loop, store, host, processes, host, units};
     executor = std::make_unique<remedies::Executor>(environment, *journal, config);
   }
   // rdmend ends as kill -9 would have it: nothing is said to anybody.
@@ -142,6 +142,7 @@ struct Story {
   store::Store store{{}};
   FakeHost host{loop};
   FakeProcesses processes{loop};
+  FakeUnits units{loop};
   config::Config config;
   std::unique_ptr<journal::Journal> journal;
   std::unique_ptr<remedies::Executor> executor;

@@ -157,4 +157,32 @@ class FakeProcesses : public remedies::Processes {
   VirtualReactor& loop_;
 };
 
+// A service manager with one unit, whose state and answers are the test's.
+class FakeUnits : public remedies::Units {
+ public:
+  explicit FakeUnits(VirtualReactor& loop) : loop_(loop) {}
+  void look(std::string unit, milliseconds, std::function<void(Result<remedies::UnitState>)> done) override {
+    looked.push_back(std::move(unit));
+    loop_.post([this, done = std::move(done)] { why_silent.empty() ? done(state) : done(Error{why_silent}); });
+  }
+  void may_restart(std::string, milliseconds, std::function<void(Result<void>)> done) override {
+    ++asked;
+    loop_.post([this, done = std::move(done)] { forbidden.empty() ? done({}) : done(Error{forbidden}); });
+  }
+  void restart(std::string unit, milliseconds deadline, std::function<void(Result<remedies::UnitState>)> done) override {
+    restarted.push_back(unit + " " + std::to_string(deadline.count()));
+    state.active_state = "active";
+    state.sub_state = "running";
+    state.invocation = "start " + std::to_string(restarted.size());
+    loop_.post([this, done = std::move(done)] { fails.empty() ? done(state) : done(Error{fails}); });
+  }
+  remedies::UnitState state{"opensm.service", "loaded", "failed", "failed", "start 0"};
+  std::string why_silent, forbidden, fails;
+  std::vector<std::string> looked, restarted;
+  int asked = 0;
+
+ private:
+  VirtualReactor& loop_;
+};
+
 }  // namespace rdmend::test

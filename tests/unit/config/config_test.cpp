@@ -152,7 +152,7 @@ rdmend.yaml:12:19: error: external_labels: '0x' is not a label name; letters, di
 rdmend.yaml:12:30: error: external_labels.ok: expected a single value, found a list
 rdmend.yaml:12:35: error: external_labels: '__name__' is not a label name; letters, digits and '_', not beginning with a digit
 rdmend.yaml:13:20: error: remedies.allow: 'raise_rnr_timer' is not known; did you mean 'raise_min_rnr_timer'?
-rdmend.yaml:13:37: error: remedies.allow: 'everything' is not known; legal are: raise_min_rnr_timer, run_hook, advise
+rdmend.yaml:13:37: error: remedies.allow: 'everything' is not known; legal are: raise_min_rnr_timer, run_hook, restart_unit, advise
 rdmend.yaml:13:86: error: remedies.budget.qp.burst: 0 is out of range; legal is 1 to 1000000
 rdmend.yaml:14:19: error: metrics.per_qp: 'yes' is not a boolean; legal are: true, false
 rdmend.yaml:15:22: error: sampling.interval: 5ms is out of range; legal is 10ms to 1h

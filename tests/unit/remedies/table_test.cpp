@@ -27,13 +27,15 @@ TEST_CASE("steps are described by what they will do") {
   CHECK(compiled("raise_min_rnr_timer", {scalar("factor", "1.5"), scalar("ceiling", "640us")}) == "raise_min_rnr_timer factor 1.5, ceiling 0.64 ms");
   CHECK(compiled("raise_min_rnr_timer", {scalar("ceiling", "655.36ms")}) == "raise_min_rnr_timer factor 4, ceiling 655 ms");
   CHECK(compiled("run_hook", {list("command", {"/bin/true", "a b"}), scalar("deadline", "1m")}) == "run_hook /bin/true a b, deadline 1m");
+  CHECK(compiled("restart_unit", {scalar("unit", "opensm@0x1.service"), scalar("deadline", "2m")}) == "restart_unit opensm@0x1.service, deadline 2m");
+  CHECK(compiled("restart_unit", {scalar("unit", "rdma.target")}) == "restart_unit rdma.target, deadline 30s");
   CHECK(compiled("advise", {scalar("about", "timeout")}) == "advise about timeout");
 }
 
 TEST_CASE("kinds and parameters that do not exist") {
   CHECK(compiled("raise_min_rnr_timr", {}) == "r.yaml:3:5: error: unknown remedy 'raise_min_rnr_timr'; did you mean 'raise_min_rnr_timer'?\n");
   CHECK(compiled("reboot_everything", {}) ==
-        "r.yaml:3:5: error: unknown remedy 'reboot_everything'; legal are: raise_min_rnr_timer, run_hook, advise\n");
+        "r.yaml:3:5: error: unknown remedy 'reboot_everything'; legal are: raise_min_rnr_timer, run_hook, restart_unit, advise\n");
   CHECK(compiled("raise_min_rnr_timer", {scalar("factr", "4")}) ==
         "r.yaml:4:7: error: unknown parameter 'factr' of raise_min_rnr_timer; did you mean 'factor'?\n");
   CHECK(compiled("advise", {scalar("about", "timeout"), scalar("zzzzzzzz", "x", 5)}) ==
@@ -73,6 +75,29 @@ TEST_CASE("hooks: an absolute path and a list, or not at all") {
   for (const char* deadline : {"0s", "99ms", "11m", "soon"})
     CHECK(compiled("run_hook", {list("command", {"/bin/true"}), scalar("deadline", deadline)}) ==
           "r.yaml:4:20: error: deadline is '" + std::string(deadline) + "': not a duration from 100ms to 10m; for instance 10s\n");
+}
+
+TEST_CASE("units: a whole name, and not rdmend's own") {
+  const std::string hint = "; for instance opensm.service\n";
+  CHECK(compiled("restart_unit", {}) == "r.yaml:3:5: error: restart_unit needs the parameter 'unit'" + hint);
+  CHECK(compiled("restart_unit", {list("unit", {"a.service", "b.service"})}) == "r.yaml:4:20: error: 'unit' takes one value, not a list\n");
+  const std::string too_long = std::string(250, 'a') + ".service";
+  for (const std::string name : {"opensm", "", ".service", "a b.service", "../x.service", "@1.service", "a;b.service", "\xc3\xa4.service"}) {
+    INFO(name);
+    CHECK(compiled("restart_unit", {scalar("unit", name)}).find(": not the name of a unit with its suffix" + hint) != std::string::npos);
+  }
+  CHECK(compiled("restart_unit", {scalar("unit", too_long)}).find(": not the name of a unit with its suffix" + hint) != std::string::npos);
+  for (const std::string name : {"user.slice", "session-1.scope", "dev-sda.device", "opensm.servic"})
+    CHECK(compiled("restart_unit", {scalar("unit", name)}) ==
+          "r.yaml:4:20: error: unit is '" + name + "': not a unit that can be restarted: those end in .service, .socket, .target, .mount, .timer, .path" + hint);
+  CHECK(compiled("restart_unit", {scalar("unit", "opensm@.service")}) ==
+        "r.yaml:4:20: error: unit is 'opensm@.service': a template: the instance is missing between '@' and the suffix" + hint);
+  CHECK(compiled("restart_unit", {scalar("unit", "rdmend.service"), scalar("deadline", "0s", 5)}) ==
+        "r.yaml:4:20: error: unit is 'rdmend.service': rdmend's own unit, which it does not restart" + hint +
+            "r.yaml:5:20: error: deadline is '0s': not a duration from 1s to 10m; for instance 30s\n");
+  for (const char* deadline : {"999ms", "11m", "soon", ""})
+    CHECK(compiled("restart_unit", {scalar("unit", "a.service"), scalar("deadline", deadline)}) ==
+          "r.yaml:4:20: error: deadline is '" + std::string(deadline) + "': not a duration from 1s to 10m; for instance 30s\n");
 }
 
 TEST_CASE("advice: a topic that exists") {
