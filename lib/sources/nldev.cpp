@@ -179,12 +179,16 @@ Result<std::vector<Peer>> decode_peers(Payload payload) {
     if (type != RDMA_NLDEV_ATTR_RES_CM_ID) return;
     for_each_attribute(table, [&](int entry_type, Payload entry) {
       if (entry_type != RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY) return;
+      // enum rdma_cm_state of drivers/infiniband/core/cma_priv.h. After a disconnect the number may be another QP's.
+      constexpr std::uint8_t kConnect = 5;
       Peer peer;
+      bool connected = false;
       for_each_attribute(entry, [&](int field, Payload value) {
+        if (field == RDMA_NLDEV_ATTR_RES_STATE) connected = number<std::uint8_t>(value) == kConnect;
         if (field == RDMA_NLDEV_ATTR_RES_LQPN) peer.qpn = number<std::uint32_t>(value).value_or(0);
         if (field == RDMA_NLDEV_ATTR_RES_DST_ADDR) peer.address = address_text(value);
       });
-      if (peer.qpn != 0 && !peer.address.empty()) peers.push_back(std::move(peer));
+      if (connected && peer.qpn != 0 && !peer.address.empty()) peers.push_back(std::move(peer));
     });
   });
   return peers;

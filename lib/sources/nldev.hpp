@@ -51,7 +51,7 @@ Result<Chardev> decode_chardev(Payload payload);
 Result<Counters> decode_counters(Payload payload);
 // A RES_QP_GET answer holds any number of QPs in a dump, and is itself one QP in a single get.
 Result<std::vector<QpInfo>> decode_qps(Payload payload);
-// Of a RES_CM_ID_GET dump; ids without QP or destination (listeners) are left out.
+// Of a RES_CM_ID_GET dump; ids without QP or destination, and those not connected, are left out.
 Result<std::vector<Peer>> decode_peers(Payload payload);
 // 1: devices are shared by all network namespaces; 0: each belongs to one.
 Result<bool> decode_shared_netns(Payload payload);

@@ -175,9 +175,9 @@ TEST_CASE("the peers of rdma_cm's connections are told; listeners and what is cu
   put(v6, AF_INET6, 8, {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2});
   put(ib, 27, 8, {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 2, 0xc9, 3, 0, 0, 0, 1});  // AF_IB
   Message message(RDMA_NLDEV_CMD_RES_CM_ID_GET, NLM_F_MULTI);
-  const auto entry = [&](Message& table, std::uint32_t qpn, const sockaddr_storage* to, std::size_t size = sizeof(sockaddr_storage)) {
+  const auto entry = [&](Message& table, std::uint32_t qpn, const sockaddr_storage* to, std::size_t size = sizeof(sockaddr_storage), std::uint8_t state = 5) {
     table.nest(RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, [&](Message& one) {
-      one.u32(RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+      one.u32(RDMA_NLDEV_ATTR_PORT_INDEX, 1).u8(RDMA_NLDEV_ATTR_RES_STATE, state);
       if (qpn != 0) one.u32(RDMA_NLDEV_ATTR_RES_LQPN, qpn);
       if (to != nullptr) one.data(RDMA_NLDEV_ATTR_RES_DST_ADDR, to, size);
     });
@@ -190,6 +190,7 @@ TEST_CASE("the peers of rdma_cm's connections are told; listeners and what is cu
     entry(table, 20, nullptr);
     entry(table, 21, &v6, 12);
     entry(table, 22, &v4, 1);
+    entry(table, 23, &v4, sizeof v4, 6);  // disconnected: the number may be another QP's by now
   });
   const auto peers = nldev::decode_peers(message.payload());
   REQUIRE(peers);
