@@ -73,6 +73,7 @@ struct Config {
   } notifications;
   struct {
     std::vector<std::string> allow;
+    std::vector<std::string> units;  // that restart_unit may restart
     Bucket qp{2, std::chrono::minutes{10}};
     Bucket process{64, std::chrono::minutes{1}};
     Bucket host{256, std::chrono::minutes{1}};

@@ -168,6 +168,11 @@ const Field kFields[] = {
     RDMEND_COUNT("notifications.queue", notifications.queue, 1, 1'000'000, "Alerts that wait for an Alertmanager at most; then the oldest is dropped and counted."),
     {"remedies.allow", "list of remedy kinds", "What `mode: act` may do: `raise_min_rnr_timer`, `run_hook`, `restart_unit`, `advise`. Empty: nothing.", read_allow,
      [](const Config& c) { return list(c.remedies.allow); }},
+    {"remedies.units", "list of unit names", "The systemd units that `restart_unit` may restart, each by its own name with its suffix. Empty: none.",
+     [](Reader& r, const Node& n, std::string_view p, Config& c) {
+       if (auto value = read_units(r, n, p)) c.remedies.units = std::move(*value);
+     },
+     [](const Config& c) { return list(c.remedies.units); }},
     RDMEND_COUNT("remedies.budget.qp.burst", remedies.qp.burst, 1, 1'000'000, "Actions on one queue pair at once."),
     RDMEND_DURATION("remedies.budget.qp.refill", remedies.qp.refill, milliseconds{1}, hours{24}, "One more each."),
     RDMEND_COUNT("remedies.budget.process.burst", remedies.process.burst, 1, 1'000'000, "Actions on the queue pairs of one process at once."),

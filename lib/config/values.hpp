@@ -13,6 +13,7 @@ std::optional<std::string> read_url(yaml::Reader& reader, const yaml::Node& node
 std::optional<std::string> read_absolute_path(yaml::Reader& reader, const yaml::Node& node, std::string_view name);
 std::optional<std::vector<std::string>> read_regexes(yaml::Reader& reader, const yaml::Node& node, std::string_view name);
 std::optional<std::vector<std::string>> read_globs(yaml::Reader& reader, const yaml::Node& node, std::string_view name);
+std::optional<std::vector<std::string>> read_units(yaml::Reader& reader, const yaml::Node& node, std::string_view name);
 // What is wrong with the text of a PEM file, if anything.
 using PemFault = std::optional<std::string> (*)(const std::string& pem);
 // The text of the PEM file that an entry names; "" after a fault.

@@ -55,6 +55,7 @@ const char* phase_name(Phase phase) {
 
 Executor::State::State(Environment e, journal::Journal& j, const config::Config& c)
     : environment(e), journal(j), settings(c.remedies), configured_mode(c.mode), budget(limits_of(c)) {
+  environment.units_allowed = settings.units;
   for (const auto& row : kinds()) {
     for (int i = 0; i < kVerdicts; ++i) counts[{std::string(row.kind), static_cast<Verdict>(i)}] = 0;
     durations[std::string(row.kind)].kind = row.kind;
@@ -176,6 +177,7 @@ Executor::~Executor() = default;
 
 void Executor::reconfigure(const config::Config& config) {
   state_->settings = config.remedies;
+  state_->environment.units_allowed = config.remedies.units;
   state_->configured_mode = config.mode;
   state_->budget.set_limits(limits_of(config));
   state_->try_again();

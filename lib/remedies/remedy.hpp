@@ -93,6 +93,7 @@ struct Environment {
   // Set by the executor: nothing will be done (mode observe), so a hand that is not there is no reason to
   // refuse.
   bool observing = false;
+  std::vector<std::string> units_allowed{};  // remedies.units; set by the executor
 };
 
 // What one run of a remedy reports; several a run (one a QP), the last with `finished`.

@@ -60,6 +60,7 @@ class RestartAction : public Action {
                               if (!unit) return done(unit.error().message);
                               unit_ = *unit;
                               auto objection = unit_objects(unit_);
+                              if (objection.empty()) objection = not_listed();
                               // To observe asks for no right, so a right that is missing refuses nothing.
                               if (!objection.empty() || observing_) return done(std::move(objection));
                               ask_permission(done);
@@ -88,6 +89,12 @@ class RestartAction : public Action {
   }
 
  private:
+  // By its own name: an alias may come to mean another unit.
+  [[nodiscard]] std::string not_listed() const {
+    const auto& allowed = environment_.units_allowed;
+    if (std::find(allowed.begin(), allowed.end(), unit_.id) != allowed.end()) return {};
+    return fmt::format("remedies.units does not list {}", unit_.id);
+  }
   void ask_permission(const std::function<void(std::string)>& done) {
     environment_.units.may_restart(
         unit_.id, kLookDeadline,

@@ -13,17 +13,18 @@ trap '[ $? -eq 0 ] || service_log' EXIT
 units=/run/systemd/system
 printf '[Service]\nExecStart=/bin/sleep infinity\n' > $units/mended.service
 printf '[Service]\nExecStart=/bin/sleep infinity\n' > $units/forbidden.service
+printf '[Service]\nExecStart=/bin/sleep infinity\n' > $units/unlisted.service
 printf '[Service]\nExecStart=/bin/sleep infinity\n' > $units/carrier.service
 mkdir -p $units/rdmend.service.d
 printf '[Unit]\nRequires=carrier.service\nAfter=carrier.service\n' > $units/rdmend.service.d/carrier.conf
 systemctl daemon-reload
 systemctl start dbus.service || fail "there is no system bus"
 install -D -m 644 "$RDMEND_SOURCE/systemd/rdmend-restart-unit.rules" /etc/polkit-1/rules.d/rdmend-restart-unit.rules
-sed -i 's/"opensm.service"/"mended.service", "carrier.service"/' /etc/polkit-1/rules.d/rdmend-restart-unit.rules
+sed -i 's/"opensm.service"/"mended.service", "carrier.service", "unlisted.service"/' /etc/polkit-1/rules.d/rdmend-restart-unit.rules
 systemctl start polkit.service || fail "polkit does not start"
-systemctl start mended.service forbidden.service
+systemctl start mended.service forbidden.service unlisted.service
 
-sed -i 's/^mode: .*/mode: act/; s/^  allow: .*/  allow: [restart_unit]/; s/^  settle: .*/  settle: 5s/' /etc/rdmend/rdmend.yaml
+sed -i 's/^mode: .*/mode: act/; s/^  allow: .*/  allow: [restart_unit]/; s/^  units: .*/  units: [mended.service, forbidden.service, carrier.service]/; s/^  settle: .*/  settle: 5s/' /etc/rdmend/rdmend.yaml
 cat > /etc/rdmend/rules.d/restart.yaml <<'E2'
 groups:
 - name: restart
@@ -33,9 +34,10 @@ groups:
   - {alert: Forbidden, expr: 'rdma_port_state{device="rxe1"} > 0', remedy: [{restart_unit: {unit: forbidden.service}}]}
   - {alert: Carrier, expr: 'rdma_port_state{device="rxe1"} > 0', remedy: [{restart_unit: {unit: carrier.service}}]}
   - {alert: Missing, expr: 'rdma_port_state{device="rxe1"} > 0', remedy: [{restart_unit: {unit: nowhere.service}}]}
+  - {alert: Unlisted, expr: 'rdma_port_state{device="rxe1"} > 0', remedy: [{restart_unit: {unit: unlisted.service}}]}
 E2
 main_pid() { systemctl show "$1" -p MainPID --value; }
-mended=$(main_pid mended) forbidden=$(main_pid forbidden)
+mended=$(main_pid mended) forbidden=$(main_pid forbidden) unlisted=$(main_pid unlisted)
 systemctl start rdmend || fail "rdmend does not start"
 is_ready || fail "not ready"
 [ "$(ps -o user= -p "$(main_pid rdmend)")" = rdmend ] || fail "it does not run as its own user"
@@ -53,6 +55,7 @@ must 60 "says Mended succeeded 'active (running) since its restart'" "the restar
 echo "== what it does not allow, what is not there, and what carries rdmend"
 must 60 "says Forbidden refused 'restarting forbidden.service is not permitted'" "the refusal is not told: $(ctl remedies)"
 must 60 "says Missing refused 'there is no unit nowhere.service'" "the unit that is missing is not told: $(ctl remedies)"
+must 60 "says Unlisted refused 'remedies.units does not list unlisted.service'" "the unit that is not listed is not told: $(ctl remedies)"
 must 60 "says Carrier refused \"restarting carrier.service would stop rdmend's own unit with it\"" "it would restart its own carrier: $(ctl remedies)"
-[ "$(main_pid forbidden) $(main_pid carrier) $(main_pid rdmend)" = "$forbidden $carrier $own" ] || fail "something was restarted that was not to be"
+[ "$(main_pid forbidden) $(main_pid carrier) $(main_pid unlisted) $(main_pid rdmend)" = "$forbidden $carrier $unlisted $own" ] || fail "something was restarted that was not to be"
 systemctl stop rdmend

@@ -130,6 +130,20 @@ TEST_CASE("what forbids a restart is told once, and the restart done when it is 
   CHECK(story.units.restarted.size() == 1);
 }
 
+TEST_CASE("a unit that the configuration does not list is left alone, until a reload lists it") {
+  Story story;
+  story.config.remedies.units = {"opensm.servic", "sm.service"};  // an alias is not its name
+  story.open();
+  story.fire(story.alert({Story::step(kRestart, {{"unit", "sm.service"}})}));
+  story.pass(seconds{200});
+  CHECK(story.lines() == Lines{"refused rxe2/1: remedies.units does not list opensm.service"});
+  CHECK(story.units.asked == 0);
+  story.config.remedies.units = {"opensm.service"};
+  story.executor->reconfigure(story.config);
+  story.pass(std::chrono::minutes{10});
+  CHECK(story.units.restarted == Lines{"opensm.service 30000"});
+}
+
 TEST_CASE("a restart that fails is a failure, and the next step comes") {
   Story story;
   story.units.fails = "the restart of opensm.service has ended with 'failed'";

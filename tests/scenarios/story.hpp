@@ -24,6 +24,7 @@ struct Story {
   Story() {
     config.mode = config::Mode::act;
     config.remedies.allow = {"raise_min_rnr_timer", "run_hook", "restart_unit", "advise"};
+    config.remedies.units = {"opensm.service"};
     host.dump();
     open();
   }

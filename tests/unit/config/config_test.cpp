@@ -117,7 +117,7 @@ alertmanagers:
 - {timeout: 5, uri: x}
 - {url: "http://u:p@h", basic_auth: {password: a, password_file: /nowhere/at/all}, tls: {cert_file: /c}}
 external_labels: {0x: a, ok: [1], __name__: b}
-remedies: {allow: [raise_rnr_timer, everything], hold_down: 2h, budget: {qp: {burst: 0}}}
+remedies: {allow: [raise_rnr_timer, everything], units: [opensm], hold_down: 2h, budget: {qp: {burst: 0}}}
 metrics: {per_qp: yes}
 sampling: {interval: 5ms, qp_cap: many}
 store: {max_bytes: 64MB}
@@ -153,14 +153,15 @@ rdmend.yaml:12:30: error: external_labels.ok: expected a single value, found a l
 rdmend.yaml:12:35: error: external_labels: '__name__' is not a label name; letters, digits and '_', not beginning with a digit
 rdmend.yaml:13:20: error: remedies.allow: 'raise_rnr_timer' is not known; did you mean 'raise_min_rnr_timer'?
 rdmend.yaml:13:37: error: remedies.allow: 'everything' is not known; legal are: raise_min_rnr_timer, run_hook, restart_unit, advise
-rdmend.yaml:13:86: error: remedies.budget.qp.burst: 0 is out of range; legal is 1 to 1000000
+rdmend.yaml:13:58: error: remedies.units: 'opensm' is not the name of a unit with its suffix; write it like opensm.service
+rdmend.yaml:13:103: error: remedies.budget.qp.burst: 0 is out of range; legal is 1 to 1000000
 rdmend.yaml:14:19: error: metrics.per_qp: 'yes' is not a boolean; legal are: true, false
 rdmend.yaml:15:22: error: sampling.interval: 5ms is out of range; legal is 10ms to 1h
 rdmend.yaml:15:35: error: sampling.qp_cap: 'many' is not a whole number
 rdmend.yaml:16:20: error: store.max_bytes: '64MB' is not a size; a size is written like 64MiB, 512KiB or 1048576
 rdmend.yaml:17:8: error: query: expected a map, found a list
 rdmend.yaml:18:1: error: unknown key 'loglevel'; did you mean 'log_level'?
-rdmend.yaml:13:61: error: remedies.hold_down (2h) is longer than remedies.hold_down_max (1h)
+rdmend.yaml:13:78: error: remedies.hold_down (2h) is longer than remedies.hold_down_max (1h)
 )");
 }
 
