@@ -326,7 +326,8 @@ TEST_CASE("a hook is told of the alert and its exit status is its verdict") {
     story.pass(seconds{2});
     CHECK(story.last() == "failed /usr/local/sbin/mend: could not be started: No such file or directory");
   }
-  CHECK(story.executor->durations().at(2).count == 1);
+  for (const auto& one : story.executor->durations())
+    if (one.kind == "run_hook") CHECK(one.count == 1);
   story.pass(seconds{40});
   CHECK(story.count("advise", Verdict::succeeded) == 1);  // the next step, since the alert still fires
   CHECK(story.processes.started.size() == 1);
