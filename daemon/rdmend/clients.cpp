@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace rdmend::daemon {
 
@@ -37,11 +38,17 @@ Client* Clients::add(int fd, Instant now) {
   made->since = now;
   auto* client = made.get();
   clients_[client] = std::move(made);
+  ++newcomers_;
   count_for(*client, source_of(fd));
   return client;
 }
 
+void Clients::settle(Client& client) {
+  if (std::exchange(client.new_here, false)) --newcomers_;
+}
+
 void Clients::remove(Client* client) {
+  settle(*client);
   set_unsent(*client, 0);
   forget_source(*client);
   clients_.erase(client);
@@ -62,13 +69,14 @@ void Clients::set_unsent(Client& client, std::size_t bytes) {
   client.unsent = bytes;
 }
 
-Client* Clients::oldest(const std::string* source, bool only_readers, const Client* but) const {
+Client* Clients::oldest(const std::string* source, Among among, const Client* but) const {
   Client* found = nullptr;
   for (const auto& [client, owned] : clients_) {
     if (client->waits_for_us || client->dropped || client == but) continue;
-    if ((source != nullptr && client->source != *source) || (only_readers && client->unsent == 0)) continue;
+    if ((among == Among::readers && client->unsent == 0) || (among == Among::newcomers && !client->new_here)) continue;
+    if (source != nullptr && client->source != *source) continue;
     // Who is being answered has done its part: it goes only when nobody else is left.
-    const auto rank = [&](const Client& c) { return std::pair(!only_readers && c.unsent > 0, c.since); };
+    const auto rank = [&](const Client& c) { return std::pair(among != Among::readers && c.unsent > 0, c.since); };
     if (found == nullptr || rank(*client) < rank(*found)) found = client;
   }
   return found;
@@ -81,17 +89,20 @@ void Clients::drop(Client& client) {
   shutdown(client.fd, SHUT_RDWR);
 }
 
-bool Clients::drop_one() {
+bool Clients::drop_of_greediest(Among among) {
   const auto greediest = std::max_element(per_source_.begin(), per_source_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (greediest == per_source_.end()) return false;
-  auto* client = oldest(&greediest->first, false, nullptr);
-  if (client == nullptr) client = oldest(nullptr, false, nullptr);
+  auto* client = oldest(&greediest->first, among, nullptr);
+  if (client == nullptr) client = oldest(nullptr, among, nullptr);
   if (client != nullptr) drop(*client);
   return client != nullptr;
 }
 
+bool Clients::drop_one() { return drop_of_greediest(Among::all); }
+bool Clients::drop_a_newcomer() { return drop_of_greediest(Among::newcomers); }
+
 bool Clients::drop_a_reader(const Client* but) {
-  auto* client = oldest(nullptr, true, but);
+  auto* client = oldest(nullptr, Among::readers, but);
   if (client != nullptr) drop(*client);
   return client != nullptr;
 }
@@ -99,6 +110,11 @@ bool Clients::drop_a_reader(const Client* but) {
 void Clients::drop_slow(Instant now, milliseconds limit) {
   for (const auto& [client, owned] : clients_)
     if (!client->waits_for_us && !client->dropped && now - client->since > limit) drop(*client);
+}
+
+void Clients::drop_slow_newcomers(Instant now, milliseconds limit) {
+  for (const auto& [client, owned] : clients_)
+    if (client->new_here && !client->dropped && now - client->since > limit) drop(*client);
 }
 
 }  // namespace rdmend::daemon

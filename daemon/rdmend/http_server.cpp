@@ -18,7 +18,9 @@
 namespace rdmend::daemon {
 namespace {
 
+// A turn of the loop; what is left waits for the next one, after everybody else. A TLS handshake costs a thousand times more than an accept.
 constexpr int kAcceptsAtOnce = 64;
+constexpr int kHandshakesAtOnce = 4;
 // Of libmicrohttpd's own limit, which must never be the one that is met.
 constexpr unsigned kSpareConnections = 16;
 constexpr milliseconds kNoDescriptors{100};
@@ -72,6 +74,7 @@ struct HttpServer::State {
   void watch_listener();
   void accept_some();
   void admit(UniqueFd connection);
+  bool make_room();
   void run();
   void rearm();
   MHD_Result begin(Exchange& exchange, const char* method);
@@ -92,7 +95,8 @@ void HttpServer::State::watch_listener() {
 }
 
 void HttpServer::State::accept_some() {
-  for (int i = 0; i < kAcceptsAtOnce; ++i) {
+  const int most = options.how.tls ? kHandshakesAtOnce : kAcceptsAtOnce;
+  for (int i = 0; i < most; ++i) {
     auto connection = listener->accept();
     if (connection) {
       admit(std::move(connection));
@@ -108,12 +112,23 @@ void HttpServer::State::accept_some() {
   run();
 }
 
-void HttpServer::State::admit(UniqueFd connection) {
-  if (clients.size() >= options.limits.connections) {
+// False when nobody can be dropped.
+bool HttpServer::State::make_room() {
+  const auto& limits = options.limits;
+  const auto is_full = [&] { return clients.size() >= limits.connections; };
+  const auto is_busy = [&] { return options.how.tls && clients.newcomers() >= limits.handshakes; };
+  if (is_busy())
+    clients.drop_a_newcomer();
+  else if (is_full())
     clients.drop_one();
-    MHD_run(daemon);  // sees that the dropped one has hung up, and forgets it
-    if (clients.size() >= options.limits.connections) return;
-  }
+  else
+    return true;
+  MHD_run(daemon);  // sees that the dropped one has hung up, and forgets it
+  return !is_full() && !is_busy();
+}
+
+void HttpServer::State::admit(UniqueFd connection) {
+  if (!make_room()) return;
   // libmicrohttpd wants an address and does nothing with it here.
   sockaddr_storage address{};
   address.ss_family = AF_UNIX;
@@ -139,6 +154,7 @@ void* HttpServer::State::on_target(void* self, const char* target, MHD_Connectio
   auto exchange = std::make_shared<Exchange>();
   exchange->connection = connection;
   exchange->client = client_of(connection);
+  if (exchange->client != nullptr) state.clients.settle(*exchange->client);
   auto parsed = parse_target(target);
   exchange->request.path = std::move(parsed.path);
   exchange->query = std::move(parsed.query);
@@ -289,7 +305,11 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(Reactor& reactor, std::sha
   s.watch = reactor.watch(info->epoll_fd, {true, false}, [&s](Reactor::Ready) { s.run(); });
   // libmicrohttpd's own time-out starts again with every byte; this one does not.
   const auto limit = s.options.limits.request;
-  s.sweeper = reactor.every(std::clamp(limit / 4, milliseconds{10}, milliseconds{5000}), [&s, limit] { s.clients.drop_slow(s.reactor.now().mono, limit); });
+  const auto handshake = s.options.how.tls ? std::min(limit, s.options.limits.handshake) : limit;
+  s.sweeper = reactor.every(std::clamp(handshake / 4, milliseconds{10}, milliseconds{5000}), [&s, limit, handshake] {
+    s.clients.drop_slow(s.reactor.now().mono, limit);
+    s.clients.drop_slow_newcomers(s.reactor.now().mono, handshake);
+  });
   s.watch_listener();
   s.rearm();
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));

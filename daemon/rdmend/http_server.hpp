@@ -40,7 +40,7 @@ using HttpHandler = std::function<void(const HttpRequest& request, const Answer&
 
 // libmicrohttpd on our loop: its epoll descriptor is watched there, it has no thread. One server listens on one socket, which it
 // accepts from itself. Headers, bodies, answers, connections and time are capped; a slow or hostile client costs its own
-// connection only, for at the limit the oldest connection of whoever has the most makes room for the next (Clients).
+// connection only, for at each limit the oldest connection of whoever has the most makes room for the next (Clients).
 class HttpServer {
  public:
   struct Limits {
@@ -51,6 +51,10 @@ class HttpServer {
     milliseconds idle{30'000};
     // From the first byte of a request to the last of its answer, however busily the client dribbles.
     milliseconds request{60'000};
+    // With TLS, a handshake takes some milliseconds of the loop. Of connections whose first request has not come so many are let in
+    // at once, and each for so long.
+    std::size_t handshakes = 16;
+    milliseconds handshake{10'000};
   };
   struct Options {
     bool control = false;

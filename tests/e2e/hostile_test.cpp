@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients that mean harm, against the whole daemon: memory and descriptors stay bounded, and everybody else is served meanwhile.
+#include <gnutls/gnutls.h>
 #include <sys/resource.h>
 
 #include "e2e/daemon_bench.hpp"
+#include "support/certificates.hpp"
 #include "support/raw_client.hpp"
 
 using namespace rdmend::test;
@@ -11,7 +13,11 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Target : DaemonBench {
-  Target() {
+  explicit Target(const std::string& addresses = "") {
+    if (!addresses.empty()) {
+      listen = "[\"127.0.0.1:" + std::to_string(port) + "\", \"unix:" + (scratch / "http.sock") + "\", " + addresses + "]";
+      configure("");
+    }
     start();
     REQUIRE(well());
   }
@@ -47,6 +53,30 @@ bool flood_until_closed(std::vector<RawClient>& clients, const std::string& text
     }
     return all;
   });
+}
+
+// What a client says first: the server has to answer it with a signature.
+std::string client_hello() {
+  std::string out;
+  gnutls_session_t session = nullptr;
+  REQUIRE(gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_NONBLOCK) == 0);
+  gnutls_set_default_priority(session);
+  gnutls_certificate_credentials_t credentials = nullptr;  // without, no kind of key would be offered that the server has
+  gnutls_certificate_allocate_credentials(&credentials);
+  gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials);
+  gnutls_transport_set_ptr(session, &out);
+  gnutls_transport_set_push_function(session, [](gnutls_transport_ptr_t to, const void* data, size_t size) {
+    static_cast<std::string*>(to)->append(static_cast<const char*>(data), size);
+    return static_cast<ssize_t>(size);
+  });
+  gnutls_transport_set_pull_function(session, [](gnutls_transport_ptr_t, void*, size_t) {
+    errno = EAGAIN;
+    return ssize_t{-1};
+  });
+  gnutls_handshake(session);
+  gnutls_deinit(session);
+  gnutls_certificate_free_credentials(credentials);
+  return out;
 }
 
 }  // namespace
@@ -93,6 +123,43 @@ TEST_CASE("a crowd on the control socket does not keep its user out") {
     if (i % 100 == 0) CHECK(t.well());
   }
   CHECK(t.well());
+}
+
+TEST_CASE("a flood of TLS handshakes: few are under way at once, and everybody else is served") {
+  const Certificates files;
+  const auto port = free_port();
+  Target t("{address: \"127.0.0.1:" + std::to_string(port) + "\", tls: {cert: " + files.file("server.pem") + ", key: " + files.file("server.key") + "}}");
+  const auto memory = t.megabytes();
+  const auto scraped = [&] {
+    return has(run_command("curl -s -m 20 --cacert " + files.file("ca.pem") + " https://127.0.0.1:" + std::to_string(port) + "/metrics").output, "rdma_port_state{");
+  };
+  CHECK(scraped());
+  const auto hello = client_hello();
+  REQUIRE(hello.size() > 100);
+  std::vector<RawClient> crowd;
+  std::size_t answered = 0;
+  while (crowd.size() < 2000) {
+    crowd.push_back(RawClient::tcp(port));
+    crowd.back().send(hello);
+    if (crowd.size() % 200 != 0) continue;
+    INFO(crowd.size());
+    CHECK(t.well());
+    CHECK(scraped());
+  }
+  CHECK(eventually([&] {
+    std::size_t dropped = 0;
+    answered = 0;
+    for (auto& one : crowd) {
+      dropped += one.closed() ? 1 : 0;
+      answered += one.received().empty() ? 0 : 1;
+    }
+    return dropped >= 2000 - 16;
+  }));
+  CHECK(answered > 100);  // the flood was one
+  CHECK(t.descriptors() < 16 + 128);
+  CHECK(t.megabytes() < memory + 32);
+  CHECK(t.well());
+  CHECK(scraped());
 }
 
 TEST_CASE("headers of ten megabytes, bodies without end, targets beyond all bounds") {

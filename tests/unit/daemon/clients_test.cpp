@@ -92,6 +92,30 @@ TEST_CASE("only those that are slow are dropped for it") {
   CHECK(c.open(fresh));
 }
 
+TEST_CASE("of those that have asked for nothing yet, the oldest of whoever has the most goes, and none for long") {
+  Crowd c;
+  auto* asks = c.add("a", 0ms);
+  c.clients.settle(*asks);
+  c.clients.settle(*asks);
+  auto* honest = c.add("b", 1ms);
+  auto* first = c.add("a", 2ms);
+  auto* second = c.add("a", 3ms);
+  CHECK(c.clients.newcomers() == 3);
+  CHECK(c.clients.drop_a_newcomer());
+  CHECK_FALSE(c.open(first));
+  c.clients.remove(first);
+  CHECK(c.clients.newcomers() == 2);
+  c.clients.drop_slow_newcomers(Instant{} + 1002ms, 1000ms);
+  CHECK(c.open(asks));
+  CHECK_FALSE(c.open(honest));
+  CHECK(c.open(second));
+  // Whoever has the most has none of them left: anybody's.
+  c.add("a", 4ms)->new_here = false;
+  CHECK(c.clients.drop_a_newcomer());
+  CHECK_FALSE(c.open(second));
+  CHECK_FALSE(c.clients.drop_a_newcomer());
+}
+
 TEST_CASE("a connection counts for the user of a unix socket") {
   int pair[2]{};
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);

@@ -33,7 +33,7 @@ std::string curl(Turns&& until, const std::string& arguments) {
 }
 
 struct Served : Bench {
-  explicit Served(const config::Listen& how) : Bench({}, how) {}
+  explicit Served(const config::Listen& how, const HttpServer::Limits& limits = {}) : Bench(limits, how) {}
   std::string ask(const std::string& arguments, const std::string& path = "/x") {
     return curl([this](const auto& c) { return until(c); }, arguments + " https://127.0.0.1:" + std::to_string(port) + path);
   }
@@ -95,8 +95,23 @@ TEST_CASE("a crowd that begins a handshake and goes no further keeps nobody out"
     s.until([] { return false; }, milliseconds{0});
   }
   CHECK(s.ask("--cacert ca.pem") == "200 0\nhello /x\n");
-  CHECK(s.server->connections() <= HttpServer::Limits{}.connections);
-  CHECK(s.server->dropped() >= 600 - HttpServer::Limits{}.connections);
+  CHECK(s.server->connections() <= HttpServer::Limits{}.handshakes);
+  CHECK(s.server->dropped() >= 600 - HttpServer::Limits{}.handshakes);
+}
+
+TEST_CASE("handshakes end in time; who has asked once may keep its connection") {
+  HttpServer::Limits limits;
+  limits.handshake = milliseconds{300};
+  Served s(with(tls("server", false)), limits);
+  auto silent = test::RawClient::tcp(s.port);
+  auto begun = test::RawClient::tcp(s.port);
+  begun.send({"\x16\x03\x01\x02\x00\x01\x00", 7});
+  CHECK(s.until([&] { return silent.closed() && begun.closed(); }));
+  CHECK(s.server->dropped() == 2);
+  // Two requests, half a second apart, over one connection.
+  const auto url = "https://127.0.0.1:" + std::to_string(s.port) + "/x";
+  CHECK(curl([&](const auto& c) { return s.until(c); }, "--cacert ca.pem --rate 2/s -w '%{http_code}/%{num_connects} ' -o /dev/null " + url + " " + url) ==
+        "200/1 200/0 0\nhello /x\n");
 }
 
 TEST_CASE("what is sent to Alertmanagers goes over TLS with a certificate and a password, where it is configured so") {
