@@ -8,7 +8,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -43,6 +45,20 @@ Result<void> clear_way(const std::string& path, const sockaddr_un& address) {
   return {};
 }
 
+// What the kernel says of a socket that cannot be made is two words; who reads them has to know where, and what would help.
+Error cannot_bind(const std::string& path, int code) {
+  const auto slash = path.rfind('/');
+  const auto directory = slash == std::string::npos ? std::string(".") : path.substr(0, std::max<std::size_t>(slash, 1));
+  const auto user = "user " + std::to_string(geteuid());
+  if (code == ENOENT) return Error{"there is no directory " + directory + ": make it, writable for " + user + ", or name another path", code};
+  if (code == EACCES || code == EPERM)
+    return Error{user + " may not make a socket in " + directory + ": let it write there, or name another path", code};
+  if (code == EROFS)
+    return Error{directory + " cannot be written: name a path below /run/rdmend, or, if it is the unit's ProtectSystem= that forbids it, "
+                 "let ReadWritePaths= allow it", code};
+  return errno_error("binding", code);
+}
+
 void grant(const std::string& path, const SocketAccess& access) {
   if (chmod(path.c_str(), access.mode) != 0)
     log::warning("http", "cannot set the mode of a socket", {{"path", path}, {"error", std::strerror(errno)}});
@@ -51,7 +67,7 @@ void grant(const std::string& path, const SocketAccess& access) {
   if (group == nullptr)
     log::warning("http", "the control group does not exist: nobody but root can use the control socket", {{"group", access.group}});
   else if (chown(path.c_str(), static_cast<uid_t>(-1), group->gr_gid) != 0)
-    log::warning("http", "cannot give a socket to its group", {{"path", path}, {"group", access.group}, {"error", std::strerror(errno)}});
+    log::warning("http", "cannot give a socket to its group: is rdmend's own user a member of it?", {{"path", path}, {"group", access.group}, {"error", std::strerror(errno)}});
 }
 
 }  // namespace
@@ -62,7 +78,7 @@ Result<Listener> Listener::open_unix(const std::string& path, const SocketAccess
   if (const auto clear = clear_way(path, *address); !clear) return clear.error();
   Listener out;
   out.fd_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (bind(out.fd_.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) return errno_error("binding", errno);
+  if (bind(out.fd_.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) return cannot_bind(path, errno);
   out.path_ = path;
   struct stat info {};
   if (stat(path.c_str(), &info) == 0) out.inode_ = info.st_ino;

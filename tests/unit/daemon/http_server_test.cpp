@@ -311,6 +311,27 @@ TEST_CASE("unix sockets: a stale file is replaced, a served one is not, another 
   CHECK_FALSE(Listener::open(local(directory.file(std::string(200, 'x')))));
 }
 
+TEST_CASE("a unix socket that cannot be made: where, why, and what to do") {
+  const Directory directory;
+  const auto user = "user " + std::to_string(geteuid());
+  const auto path = directory.file("gone/s.sock");
+  CHECK(Listener::open(local(path)).error().message == "listening on unix:" + path + ": there is no directory " + directory.file("gone") +
+                                                           ": make it, writable for " + user + ", or name another path");
+  std::ofstream(directory.file("file")) << "no directory";
+  const auto below = directory.file("file/s.sock");
+  CHECK(Listener::open(local(below)).error().message == "listening on unix:" + below + ": binding: Not a directory");
+  // Root may write anywhere: as somebody else.
+  const auto before = geteuid();
+  REQUIRE(chmod(directory.path.c_str(), 0555) == 0);
+  if (before == 0) REQUIRE(seteuid(65534) == 0);
+  const auto forbidden = Listener::open(local(directory.file("s.sock")));
+  const auto who = std::to_string(geteuid());
+  REQUIRE(seteuid(before) == 0);
+  CHECK(forbidden.error().message == "listening on unix:" + directory.file("s.sock") + ": user " + who + " may not make a socket in " +
+                                         directory.path + ": let it write there, or name another path");
+  REQUIRE(chmod(directory.path.c_str(), 0700) == 0);
+}
+
 TEST_CASE("a port that is taken is said so") {
   auto first = Listener::open(tcp());
   REQUIRE(first);
