@@ -128,7 +128,7 @@ const Field kFields[] = {
     {"listen[].tls", "map", "Serves HTTPS: `cert` and `key`, PEM files, read again by a reload. With `client_ca`, a PEM file too, clients must show a certificate that it has signed.", nullptr, [](const Config&) { return std::string(); }},
     {"listen[].basic_auth", "map", "Clients must give a password: `username`, and `password_file`, read again by a reload.", nullptr, [](const Config&) { return std::string(); }},
     RDMEND_PATH("control_socket", control_socket, "The socket of `rdmendctl`, and the only one that takes calls that change something."),
-    {"control_group", "name of a group", "A group whose members may read on the control socket; empty for root alone.",
+    {"control_group", "name of a group", "A group whose members may read on the control socket; rdmend's own user must be one of them. Empty for root alone.",
      [](Reader& r, const Node& n, std::string_view p, Config& c) {
        if (auto name = r.text(n, p)) c.control_group = std::move(*name);
      },

@@ -7,6 +7,7 @@ useradd --system --no-create-home --shell /usr/sbin/nologin rdmend 2>/dev/null |
 unit=$RDMEND_BUILD/systemd/rdmend-hand@.service
 install -D -m 755 "$RDMEND_BUILD/daemon/hand/rdmend-hand" "$(sed -n 's/^ExecStart=//p' "$unit")"
 install -m 644 "$RDMEND_SOURCE/systemd/rdmend-hand.socket" "$unit" /etc/systemd/system/
+install -D -m 644 "$RDMEND_SOURCE/systemd/rdmend-hand-raise_min_rnr_timer.conf" /etc/systemd/system/rdmend-hand@.service.d/raise_min_rnr_timer.conf
 systemctl daemon-reload
 systemd-analyze verify /etc/systemd/system/rdmend-hand.socket
 systemctl start rdmend-hand.socket

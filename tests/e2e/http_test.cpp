@@ -204,17 +204,29 @@ TEST_CASE("sockets that were passed are served where listen has their addresses,
   for (const int fd : fds) close(fd);
 }
 
-TEST_CASE("systemd finds nothing wrong with the socket's unit") {
+TEST_CASE("systemd finds nothing wrong with the units, and finds them little exposed") {
   const ScratchDirectory units("units");
   fs::copy_file(RDMEND_SOURCE_DIR "/systemd/rdmend.socket", units / "rdmend.socket");
-  // The service is the installed one but for the program, which is not installed here.
-  auto service = slurp(RDMEND_BINARY_DIR "/systemd/rdmend.service");
-  const auto program = service.find("ExecStart=") + 10;
-  service.replace(program, service.find(' ', program) - program, kRdmend);
-  write_file(units / "rdmend.service", service);
+  // The services are the installed ones but for the programs, which are not installed here.
+  const auto install = [&](const std::string& name, const std::string& real) {
+    auto service = slurp(RDMEND_BINARY_DIR "/systemd/" + name);
+    const auto program = service.find("ExecStart=") + 10;
+    service.replace(program, service.find_first_of(" \n", program) - program, real);
+    write_file(units / name, service);
+  };
+  install("rdmend.service", kRdmend);
+  install("rdmend-hand@.service", RDMEND_BINARY_DIR "/daemon/hand/rdmend-hand");
+  fs::create_directory(units / "rdmend-hand@.service.d");
+  fs::copy_file(RDMEND_SOURCE_DIR "/systemd/rdmend-hand-raise_min_rnr_timer.conf", units / "rdmend-hand@.service.d/raise_min_rnr_timer.conf");
   const auto verified = run_command("systemd-analyze --man=no verify " + (units / "rdmend.socket") + " 2>&1");
   CHECK(verified.output.empty());
   CHECK(verified.status == 0);
+  for (const std::string name : {"rdmend.service", "rdmend-hand@.service"}) {
+    const auto judged = run_command("systemd-analyze security --no-pager --offline=true --threshold=20 " + (units / name) + " 2>&1");
+    INFO(judged.output);
+    CHECK(judged.status == 0);
+    CHECK(has(judged.output, "Overall exposure level for rdmend"));
+  }
 }
 
 TEST_CASE("HTTPS with client certificates and a password; a reload takes new files up") {
