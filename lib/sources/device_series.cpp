@@ -15,13 +15,14 @@ std::string errno_name(int error) {
   return name != nullptr ? name : std::to_string(error);
 }
 
-// A driver's own name as a label's value: what is not plain ASCII is escaped, since a label must be valid UTF-8.
+// A driver's own name as a label's value: what is not plain ASCII is escaped, since a label must be valid UTF-8, and so is the escape's
+// own character: no two names may become one series. A file's name is bounded, so this is.
 std::string label_name(const std::string& raw) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out;
-  for (const char c : raw.substr(0, 128)) {
+  for (const char c : raw) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f)
+    if (byte >= 0x20 && byte < 0x7f && c != '\\')
       out += c;
     else
       (out += "\\x").append({kHex[byte >> 4U], kHex[byte & 15U]});

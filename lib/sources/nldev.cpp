@@ -42,6 +42,9 @@ std::string text(Payload value) {
   return {first, strnlen(first, most)};
 }
 
+// A device's name becomes a path below class/infiniband.
+bool is_directory_name(const std::string& name) { return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos; }
+
 // Of a struct __kernel_sockaddr_storage; "" for a family that is not one of rdma_cm's.
 std::string address_text(Payload storage) {
   constexpr int kInfiniband = 27;                // AF_IB; <rdma/ib.h>'s struct sockaddr_ib has the GID at offset 8
@@ -101,7 +104,7 @@ Result<Device> decode_device(Payload payload) {
         device.node_guid = fmt::format("{:04x}:{:04x}:{:04x}:{:04x}", *guid >> 48U, *guid >> 32U & 0xffffU, *guid >> 16U & 0xffffU, *guid & 0xffffU);
     }
   });
-  if (!indexed || device.name.empty() || device.name.find('/') != std::string::npos) return malformed("a device without index or name");
+  if (!indexed || !is_directory_name(device.name)) return malformed("a device without index or name");
   return device;
 }
 

@@ -95,6 +95,20 @@ TEST_CASE_METHOD(Site, "A8, A10, A17: counters are exported raw, of port and dev
   CHECK(value(R"(rdma_device_stale{device="efa_0"})") == 0);
 }
 
+TEST_CASE_METHOD(Site, "counters whose names differ only in what is escaped, or late, are two series") {
+  device("efa_0");
+  const std::string stem(200, 'n'), directory = "class/infiniband/efa_0/ports/1/hw_counters/";
+  const std::pair<std::string, double> counters[] = {{"\x01", 1}, {R"(\x01)", 2}, {stem + "a", 3}, {stem + "b", 4}};
+  for (const auto& [name, count] : counters) tree.file(directory + name, std::to_string(static_cast<int>(count)));
+  start();
+  REQUIRE(await_device("efa_0"));
+  const auto raw = [&](const std::string& shown) { return value("rdma_raw_total{device=\"efa_0\",name=\"" + shown + "\",port=\"1\",source=\"hw_counters\"}"); };
+  CHECK(raw(R"(\\x01)") == 1);
+  CHECK(raw(R"(\\x5cx01)") == 2);
+  CHECK(raw(stem + "a") == 3);
+  CHECK(raw(stem + "b") == 4);
+}
+
 TEST_CASE_METHOD(Site, "B1, B3, B5: PMA counters are saturated, reset and told so") {
   device("mlx5_0", "InfiniBand");
   const std::string counters = "class/infiniband/mlx5_0/ports/1/counters/";

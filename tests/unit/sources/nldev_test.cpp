@@ -109,7 +109,8 @@ TEST_CASE("a device is told by index, name, firmware and GUID") {
 TEST_CASE("a device without identity, or with a name that would leave its directory, is none") {
   CHECK(nldev::decode_device({}).error().message == "rdma netlink: a device without index or name");
   CHECK_FALSE(nldev::decode_device(Message(RDMA_NLDEV_CMD_GET).u32(RDMA_NLDEV_ATTR_DEV_INDEX, 1).payload()));
-  CHECK_FALSE(nldev::decode_device(Message(RDMA_NLDEV_CMD_GET).u32(RDMA_NLDEV_ATTR_DEV_INDEX, 1).text(RDMA_NLDEV_ATTR_DEV_NAME, "../x").payload()));
+  for (const char* name : {"../x", "..", ".", "a/b", ""})
+    CHECK_FALSE(nldev::decode_device(Message(RDMA_NLDEV_CMD_GET).u32(RDMA_NLDEV_ATTR_DEV_INDEX, 1).text(RDMA_NLDEV_ATTR_DEV_NAME, name).payload()));
   CHECK_FALSE(nldev::decode_device(Message(RDMA_NLDEV_CMD_GET).u8(RDMA_NLDEV_ATTR_DEV_INDEX, 1).text(RDMA_NLDEV_ATTR_DEV_NAME, "x").payload()));
 }
 
