@@ -155,6 +155,10 @@ void RuleState::adopt(std::map<Labels, Alert>&& fresh, const EngineOptions& opti
 // One alert's step in time; false when it is to be counted and written no more.
 bool RuleState::advance(ActiveAlert& entry, bool holds, Timestamp at) const {
   Alert& alert = entry.alert;
+  // The wall clock may have been set back. Nothing began or ended later than now: an Alertmanager refuses what ends before it starts, and
+  // takes what ends in the future for firing.
+  for (auto* past : {&alert.fired_at, &alert.keep_firing_since, &alert.resolved_at}) *past = std::min(*past, at);
+  entry.kept_until = std::min(entry.kept_until, at + kept_after_restart(alert.interval));
   if (holds) {
     alert.keep_firing_since = {};
     entry.kept_until = {};
@@ -246,9 +250,10 @@ void RuleState::retire(const GroupContext& group, store::Store& store, Timestamp
   }
 }
 
+milliseconds RuleState::kept_after_restart(milliseconds interval) const { return reach_ + 2 * interval; }
+
 void RuleState::restore(const SavedAlert& saved, const GroupContext& group, Timestamp now) {
-  // Until the store has filled its reach again the expression cannot be expected to hold.
-  const Timestamp until = now + reach_ + 2 * group.interval;
+  const Timestamp until = now + kept_after_restart(group.interval);
   if (saved.state == AlertState::pending) {
     const auto spent = saved.saved_at == Timestamp{} ? milliseconds{0} : saved.saved_at - saved.active_at;
     waiting_[saved.labels] = {std::max(spent, milliseconds{0}), until};

@@ -68,6 +68,8 @@ class RuleState {
   void adopt(std::map<Labels, Alert>&& fresh, const EngineOptions& options, Timestamp at, std::map<Labels, AlertState>& before);
   void forget_all(Timestamp at, const std::map<Labels, AlertState>& before);
   bool advance(ActiveAlert& entry, bool holds, Timestamp at) const;
+  // How long an alert that was restored goes on firing at most while its expression does not hold.
+  [[nodiscard]] milliseconds kept_after_restart(milliseconds interval) const;
 
   Rule rule_;
   std::vector<std::vector<store::Matcher>> selectors_;

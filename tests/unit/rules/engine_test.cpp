@@ -351,3 +351,29 @@ TEST_CASE("a clock that is set back does no harm") {
   }
   CHECK(w.engine.status()[0].evaluations == 7);
 }
+
+TEST_CASE("after a clock was set back no alert has begun or ended in the future") {
+  World w("  - {alert: A, expr: x > 10, keep_firing_for: 3s}\n");
+  w.second({{"1", 20}});
+  REQUIRE(w.take() == Told{"inactive->firing {a=\"1\",alertname=\"A\"}"});
+  Now now = w.now();
+  const auto back = [&](milliseconds by) {
+    now = {now.mono + 1s, now.wall - by};
+    w.tell(w.engine.step(now));
+    const auto alerts = w.engine.alerts();
+    REQUIRE(alerts.size() == 1);
+    CHECK(alerts[0].fired_at == now.wall);
+    return alerts[0];
+  };
+  const auto kept = back(1h);  // nothing is known of x at that time
+  CHECK(kept.state == AlertState::firing);
+  CHECK(kept.keep_firing_since == now.wall);
+  CHECK(back(1h).keep_firing_since == now.wall);  // what was kept is not kept an hour longer
+  for (int i = 0; i < 3; ++i) {
+    now = {now.mono + 1s, now.wall + 1s};
+    w.tell(w.engine.step(now));
+  }
+  CHECK(w.take() == Told{"firing->inactive {a=\"1\",alertname=\"A\"}"});
+  CHECK(w.engine.alerts()[0].resolved_at == now.wall);
+  CHECK(back(1h).resolved_at == now.wall);  // or an Alertmanager would take it for firing until then
+}
