@@ -27,6 +27,11 @@ std::string quoted(std::string_view value) {
   return out + '"';
 }
 
+bool is_bare_name(std::string_view name) {
+  const auto may_stand = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':'; };
+  return !name.empty() && (name.front() < '0' || name.front() > '9') && std::all_of(name.begin(), name.end(), may_stand);
+}
+
 }  // namespace
 
 Labels::Labels(std::initializer_list<Pair> pairs) : Labels(std::vector<Pair>(pairs)) {}
@@ -71,12 +76,13 @@ std::size_t Labels::hash() const {
 }
 
 std::string Labels::text() const {
+  // A name that is no identifier can only be written as a label's value.
+  const auto name = is_bare_name(metric()) ? metric() : std::string_view();
   std::string inner;
-  for (const auto& [name, value] : pairs_) {
-    if (name == kMetricName) continue;
-    inner += fmt::format("{}{}={}", inner.empty() ? "" : ",", name, quoted(value));
+  for (const auto& [label, value] : pairs_) {
+    if (label == kMetricName && !name.empty()) continue;
+    inner += fmt::format("{}{}={}", inner.empty() ? "" : ",", label, quoted(value));
   }
-  const auto name = metric();
   return inner.empty() && !name.empty() ? std::string(name) : fmt::format("{}{{{}}}", name, inner);
 }
 

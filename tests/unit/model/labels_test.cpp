@@ -23,6 +23,12 @@ TEST_CASE("label values are quoted as Prometheus quotes them") {
   CHECK(Labels{{"a", "x\"y\\z\n"}}.text() == "{a=\"x\\\"y\\\\z\\n\"}");
 }
 
+TEST_CASE("a metric's name that is no identifier is written as the label that it is, so that the text can be read back") {
+  CHECK(Labels{{"__name__", "\x82up"}, {"a", "1"}}.text() == "{__name__=\"\x82up\",a=\"1\"}");
+  CHECK(Labels{{"__name__", "1st"}}.text() == "{__name__=\"1st\"}");
+  CHECK(Labels{{"__name__", "a:b_1"}}.text() == "a:b_1");
+}
+
 TEST_CASE("the staleness marker is told from other NaNs") {
   CHECK(is_stale(stale_marker()));
   CHECK_FALSE(is_stale(__builtin_nan("")));
