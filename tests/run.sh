@@ -3,7 +3,7 @@
 # tests/run.sh [--all] [--no-install]: installs what the tests need, builds, runs everything: unit, scenario, differential and virtual
 # machine tests of the release preset, then unit and scenario tests under the address and undefined behaviour sanitizers, then the fuzzers, ten
 # seconds each. It ends with ctest's summaries; the exit status is 0 when nothing failed.
-#   --all         also: clang and its tests, the thread sanitizer, clang-tidy, a minute of each fuzzer, a larger differential campaign
+#   --all         also: clang and its tests, the thread sanitizer, clang-tidy, a minute of each fuzzer, a larger differential campaign, tests/soak.sh
 #   --no-install  leave the machine's packages alone
 set -uo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
@@ -57,5 +57,6 @@ if [ -n "$all" ]; then
   build_and_check_units tsan
   step "clang-tidy" tidy
   step "differential campaign" build/release/tests/differential/differential --cases 20000
+  step "soak" tests/soak.sh 120
 fi
 finish

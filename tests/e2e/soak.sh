@@ -101,12 +101,11 @@ kib() { awk -v key="$2:" '$1 == key { print $2 }' "/proc/$1/status"; }
 fds() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 hand_pid() { pgrep -x -P "$rdmend_pid" rdmend-hand | head -n 1; }
 figures() {   # sets `figure`
-  local pid=$rdmend_pid other metrics
+  local pid=$rdmend_pid other metrics store
   other=$(hand_pid)
   metrics=$(curl -sf -m 10 http://127.0.0.1:9879/metrics) || fail "/metrics is not answered"
-  figure=([rss]=$(($(kib "$pid" VmRSS) - $(awk '$1 == "rdmend_store_bytes" { printf "%d", $2 / 1024 }' <<< "$metrics")))
-    [store]=$(awk '$1 == "rdmend_store_bytes" { printf "%d", $2 / 1024 }' <<< "$metrics")
-    [fds]=$(fds "$pid") [threads]=$(kib "$pid" Threads) [series]=$(grep -vc '^#' <<< "$metrics")
+  store=$(awk '$1 == "rdmend_store_bytes" { printf "%d", $2 / 1024 }' <<< "$metrics")
+  figure=([rss]=$(($(kib "$pid" VmRSS) - store)) [store]=$store [fds]=$(fds "$pid") [threads]=$(kib "$pid" Threads) [series]=$(grep -vc '^#' <<< "$metrics")
     [hand_rss]=$(kib "$other" VmRSS) [hand_fds]=$(fds "$other"))
 }
 declare -A figure before
