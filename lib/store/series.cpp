@@ -35,9 +35,16 @@ Series::Series(Labels labels) : labels_(std::move(labels)) {
 std::span<const Point> Series::between(Timestamp after, Timestamp to) const {
   const auto all = points();
   if (all.empty() || after >= to) return {};
-  const auto begin = first_after(all, after);
+  const auto begin = all.front().at > after ? all.begin() : first_after(all, after);
   const auto end = all.back().at <= to ? all.end() : first_after(all, to);
   return {begin, end};
+}
+
+const Point* Series::latest(Timestamp after, Timestamp to) const {
+  if (empty()) return nullptr;
+  if (last().at <= to) return last().at > after ? &last() : nullptr;
+  const auto points = between(after, to);
+  return points.empty() ? nullptr : &points.back();
 }
 
 void Series::push(Point point) {
@@ -50,6 +57,7 @@ void Series::push(Point point) {
     }
   }
   buffer_.push_back(point);
+  last_ = point;
 }
 
 void Series::drop_front(std::size_t count) {
@@ -71,11 +79,17 @@ void Series::shrink() {
 
 std::size_t Series::keep_between(Timestamp oldest, Timestamp newest) {
   const auto before = size();
-  const auto live = points();
-  const auto future = first_after(live, newest) - live.begin();
-  buffer_.resize(first_ + static_cast<std::size_t>(future));
+  if (empty()) return 0;
+  if (last().at > newest) {
+    const auto live = points();
+    const auto future = first_after(live, newest) - live.begin();
+    buffer_.resize(first_ + static_cast<std::size_t>(future));
+    if (!empty()) last_ = buffer_.back();
+  }
+  // Few are too old each time, and each but once: looked for from the front.
   const auto kept = points();
-  drop_front(static_cast<std::size_t>(first_after(kept, oldest) - kept.begin()));
+  const auto young = std::find_if(kept.begin(), kept.end(), [&](const Point& point) { return point.at > oldest; });
+  if (young != kept.begin()) drop_front(static_cast<std::size_t>(young - kept.begin()));
   return before - size();
 }
 

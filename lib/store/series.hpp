@@ -16,14 +16,15 @@ class Series {
   [[nodiscard]] const Labels& labels() const { return labels_; }
   [[nodiscard]] std::span<const Point> points() const { return std::span(buffer_).subspan(first_); }
   [[nodiscard]] std::span<const Point> between(Timestamp after, Timestamp to) const;  // (after, to]
+  [[nodiscard]] const Point* latest(Timestamp after, Timestamp to) const;  // of those; null: none
   [[nodiscard]] bool empty() const { return first_ == buffer_.size(); }
   [[nodiscard]] std::size_t size() const { return buffer_.size() - first_; }
-  [[nodiscard]] const Point& last() const { return buffer_.back(); }
+  [[nodiscard]] const Point& last() const { return last_; }
   // What it costs, the index's share included.
   [[nodiscard]] std::size_t bytes() const { return fixed_bytes_ + buffer_.capacity() * sizeof(Point); }
 
   void push(Point point);  // later than the last
-  void replace_last(double value) { buffer_.back().value = value; }
+  void replace_last(double value) { buffer_.back().value = last_.value = value; }
   void drop_front(std::size_t count);
   void shrink();  // gives back what it does not use
   // Drops the points outside (oldest, newest]; returns how many.
@@ -35,6 +36,7 @@ class Series {
  private:
   Labels labels_;
   std::vector<Point> buffer_;
+  Point last_{};  // as it is in the buffer, too: a scrape wants nothing else, and need not go there
   std::size_t first_ = 0;
   std::size_t fixed_bytes_ = 0;
 };

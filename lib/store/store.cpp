@@ -262,8 +262,7 @@ void Store::select(std::span<const Matcher> matchers, Timestamp from, Timestamp 
 void Store::latest(Timestamp at, milliseconds look_back, const LatestVisitor& visit) const {
   for (const auto slot : state_->index.all()) {
     const auto& series = *state_->slots[slot];
-    const auto points = series.between(at - look_back, at);
-    if (!points.empty() && !is_stale(points.back().value)) visit(series.labels(), points.back());
+    if (const auto* last = series.latest(at - look_back, at); last != nullptr && !is_stale(last->value)) visit(series.labels(), *last);
   }
 }
 
