@@ -56,6 +56,7 @@ CounterReading CounterDir::read(int at, Instant now) {
   if (first || now >= next_list_) relist(at, now);
   last_read_ = now;
   bool vanished = false;
+  reading.values.reserve(files_.size());
   for (auto& file : files_) {
     if (!file.patience.due(now)) continue;
     const auto text = file.file.read(dir_.get());

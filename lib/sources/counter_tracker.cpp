@@ -30,45 +30,53 @@ Step counter_step(const Width& width, std::uint64_t before, std::uint64_t now) {
   return {true, 0};
 }
 
+void CounterTracker::take_value(CounterSet set, const std::string& name, std::uint64_t value, std::vector<std::string>& resets) {
+  const auto index = static_cast<std::size_t>(set);
+  auto& counters = sets_[index];
+  const auto known = counters.find(name);
+  if (known == counters.end()) {
+    if (counters.size() >= kMost) {
+      ++overflow_[index];
+      return;
+    }
+    Counter counter{.width = counter_width(driver_, width_source(set), name), .gauge = is_gauge(driver_, name)};
+    counter.present = true;
+    counter.raw = value;
+    counter.total = from_zero_[index] && !counter.gauge ? 0 : value;
+    counters.emplace(name, counter);
+    return;
+  }
+  Counter& counter = known->second;
+  counter.present = true;
+  if (counter.gauge) {
+    counter.raw = counter.total = value;
+    return;
+  }
+  const auto step = counter_step(counter.width, counter.raw, value);
+  if (step.reset) {
+    resets.push_back(name);
+    counter.lost += counter.total;
+  }
+  counter.total = step.reset ? value : counter.total + step.grown;
+  counter.raw = value;
+}
+
 std::vector<std::string> CounterTracker::ingest(CounterSet set, const CounterReading& reading) {
   std::vector<std::string> resets;
   if (reading.skipped) return resets;
   const auto index = static_cast<std::size_t>(set);
   auto& counters = sets_[index];
   overflow_[index] = 0;
-  const bool from_zero = from_zero_[index];
-  if (!reading.values.empty()) from_zero_[index] = false;
-  for (auto& [name, counter] : counters) counter.present = counter.failed = false;
-  for (const auto& [name, value] : reading.values) {
-    const auto known = counters.find(name);
-    if (known == counters.end()) {
-      if (counters.size() >= kMost) {
-        ++overflow_[index];
-        continue;
-      }
-      Counter counter{.width = counter_width(driver_, width_source(set), name), .gauge = is_gauge(driver_, name)};
-      counter.present = true;
-      counter.raw = value;
-      counter.total = from_zero && !counter.gauge ? 0 : value;
-      counters.emplace(name, counter);
-      continue;
-    }
-    Counter& counter = known->second;
-    counter.present = true;
-    if (counter.gauge) {
-      counter.raw = counter.total = value;
-      continue;
-    }
-    const auto step = counter_step(counter.width, counter.raw, value);
-    if (step.reset) {
-      resets.push_back(name);
-      counter.lost += counter.total;
-    }
-    counter.total = step.reset ? value : counter.total + step.grown;
-    counter.raw = value;
+  for (auto& [name, counter] : counters) {
+    counter.existed = counter.exists();
+    counter.present = counter.failed = false;
   }
+  for (const auto& [name, value] : reading.values) take_value(set, name, value, resets);
+  if (!reading.values.empty()) from_zero_[index] = false;
   for (const auto& fault : reading.faults)
     if (const auto known = counters.find(fault.name); known != counters.end()) known->second.failed = true;
+  const auto changed = [](const auto& entry) { return entry.second.exists() != entry.second.existed; };
+  if (std::any_of(counters.begin(), counters.end(), changed)) ++shape_;
   return resets;
 }
 

@@ -16,6 +16,8 @@ struct Counter {
   bool gauge = false;
   bool present = false;        // the last reading of its set gave it a value
   bool failed = false;         // the last reading of its set could not read it
+  bool existed = false;        // before that reading
+  [[nodiscard]] bool exists() const { return present || failed; }
   std::uint64_t raw = 0;
   std::uint64_t total = 0;     // 64 bit, whatever the hardware's width; falls at a reset only
   std::uint64_t lost = 0;      // what resets took from it: total + lost never falls (for sums, which one member's reset must not bring down)
@@ -39,10 +41,16 @@ class CounterTracker {
   [[nodiscard]] const Counter* find(CounterSet set, const std::string& name) const;
   [[nodiscard]] const std::map<std::string, Counter>& of(CounterSet set) const { return sets_[static_cast<std::size_t>(set)]; }
 
+  // Changes whenever a counter begins or ceases to exist.
+  [[nodiscard]] std::uint64_t shape() const { return shape_; }
+
   static constexpr std::size_t kMost = 8192;  // counters of one set
 
  private:
+  void take_value(CounterSet set, const std::string& name, std::uint64_t value, std::vector<std::string>& resets);
+
   Driver driver_ = Driver::unknown;
+  std::uint64_t shape_ = 0;
   std::map<std::string, Counter> sets_[kCounterSets];
   std::size_t overflow_[kCounterSets] = {};
   bool from_zero_[kCounterSets] = {};

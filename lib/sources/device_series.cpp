@@ -38,10 +38,6 @@ std::string scope_name(std::string_view kind, const std::string& device, const s
 
 DeviceSeries::DeviceSeries(std::string device) : device_(std::move(device)) {}
 
-Labels DeviceSeries::labels(std::string_view metric, const std::string& port) const {
-  return Labels{{"__name__", std::string(metric)}, {"device", device_}, {"port", port}};
-}
-
 void DeviceSeries::count_error(const std::string& port, const std::string& name, int error) {
   const ErrorKey key{port, label_name(name), error};
   if (errors_.size() < kMostErrors || errors_.contains(key)) ++errors_[key];
@@ -82,22 +78,18 @@ bool DeviceSeries::is_told(const std::string& name) {
 void DeviceSeries::add_raw(Port& from, const std::string& port, const Set& set, std::vector<Sample>& into) {
   auto& dropped = from.dropped[static_cast<std::size_t>(set.set)];
   dropped = from.counters.overflow(set.set);
+  auto& labels = from.labels[static_cast<std::size_t>(set.set)];
   for (const auto& [name, counter] : from.counters.of(set.set)) {
     if (!counter.present) continue;
     const auto shown = label_name(name);
-    if (counter.width.saturates) {
-      auto saturated = labels("rdma_counters_saturated", port);
-      saturated.set("name", shown);
-      into.push_back({std::move(saturated), counter.saturated() ? 1.0 : 0.0});
-    }
+    if (counter.width.saturates)
+      into.push_back({labels.next({{kMetricName, "rdma_counters_saturated"}, {"device", device_}, {"name", shown}, {"port", port}}), counter.saturated() ? 1.0 : 0.0});
     if (!is_told(name)) {
       ++dropped;
       continue;
     }
-    auto raw = labels(counter.gauge ? "rdma_raw" : "rdma_raw_total", port);
-    raw.set("name", shown);
-    raw.set("source", set.source);
-    into.push_back({std::move(raw), static_cast<double>(counter.total)});
+    const auto* metric = counter.gauge ? "rdma_raw" : "rdma_raw_total";
+    into.push_back({labels.next({{kMetricName, metric}, {"device", device_}, {"name", shown}, {"port", port}, {"source", set.source}}), static_cast<double>(counter.total)});
   }
 }
 
@@ -107,9 +99,8 @@ void DeviceSeries::add_signals(Port& from, const std::string& port, CounterSet s
     // What a port says is not said for the device once more.
     const auto said = [&](const auto& other) { return !other.first.empty() && other.second.normaliser && other.second.normaliser->has(signal.series); };
     if (port.empty() && std::any_of(ports_.begin(), ports_.end(), said)) continue;
-    auto series = labels(signal.series, port);
-    series.set("priority", signal.priority);
-    into.push_back({std::move(series), signal.value});
+    auto& labels = from.labels[static_cast<std::size_t>(set)];
+    into.push_back({labels.next({{kMetricName, signal.series}, {"device", device_}, {"port", port}, {"priority", signal.priority}}), signal.value});
   }
 }
 
@@ -117,8 +108,10 @@ DeviceSeries::Scope DeviceSeries::attributes(const PortReading& reading) {
   const auto& port = reading.port;
   const auto& attributes = reading.attributes;
   Scope scope{scope_name("port", device_, port), {}};
+  auto& labels = port_of(port).attribute_labels;
+  labels.rewind();
   const auto add = [&](std::string_view metric, const auto& value) {
-    if (value) scope.samples.push_back({labels(metric, port), static_cast<double>(*value)});
+    if (value) scope.samples.push_back({labels.next({{kMetricName, metric}, {"device", device_}, {"port", port}}), static_cast<double>(*value)});
   };
   for (const auto& fault : attributes.faults) count_error(port, fault.name, fault.error);
   add("rdma_port_state", attributes.state);
@@ -126,15 +119,17 @@ DeviceSeries::Scope DeviceSeries::attributes(const PortReading& reading) {
   add("rdma_port_rate_bytes_per_second", attributes.rate);
   add("rdma_port_lid", attributes.lid);
   add("rdma_port_sm_lid", attributes.sm_lid);
-  auto info = labels("rdma_port_info", port);
-  info.set("link_layer", attributes.link_layer);
-  info.set("netdev", reading.netdev);
-  info.set("pci", identity_.pci);
-  info.set("function", identity_.function);
-  info.set("driver", driver_name(identity_.driver));
-  info.set("fw", identity_.firmware);
-  info.set("node_guid", identity_.node_guid);
-  scope.samples.push_back({std::move(info), 1});
+  scope.samples.push_back({labels.next({{kMetricName, "rdma_port_info"},
+                                        {"device", device_},
+                                        {"driver", driver_name(identity_.driver)},
+                                        {"function", identity_.function},
+                                        {"fw", identity_.firmware},
+                                        {"link_layer", attributes.link_layer},
+                                        {"netdev", reading.netdev},
+                                        {"node_guid", identity_.node_guid},
+                                        {"pci", identity_.pci},
+                                        {"port", port}}),
+                           1});
   return scope;
 }
 
@@ -154,6 +149,7 @@ void DeviceSeries::begin_at_zero() {
 
 void DeviceSeries::tell(Port& state, const std::string& port, const Set& set, Made& made) {
   Scope scope{scope_name(set.scope, device_, port), {}};
+  state.labels[static_cast<std::size_t>(set.set)].rewind();
   add_raw(state, port, set, scope.samples);
   add_signals(state, port, set.set, scope.samples);
   made.scopes.push_back(std::move(scope));
@@ -206,31 +202,31 @@ DeviceSeries::Made DeviceSeries::take(const DeviceReading& reading) {
   return made;
 }
 
-Labels DeviceSeries::info() const {
-  auto info = labels("rdma_device_info", "");
-  info.set("pci", identity_.pci);
-  info.set("driver", driver_name(identity_.driver));
-  info.set("fw", identity_.firmware);
-  info.set("node_guid", identity_.node_guid);
-  info.set("board_id", identity_.board_id);
-  info.set("hca_type", identity_.hca_type);
-  return info;
+const Labels& DeviceSeries::info() {
+  return honesty_labels_.next({{kMetricName, "rdma_device_info"},
+                               {"board_id", identity_.board_id},
+                               {"device", device_},
+                               {"driver", driver_name(identity_.driver)},
+                               {"fw", identity_.firmware},
+                               {"hca_type", identity_.hca_type},
+                               {"node_guid", identity_.node_guid},
+                               {"pci", identity_.pci}});
 }
 
-std::vector<Sample> DeviceSeries::honesty(bool stale) const {
-  std::vector<Sample> samples{{labels("rdma_device_stale", ""), stale ? 1.0 : 0.0}};
+std::vector<Sample> DeviceSeries::honesty(bool stale) {
+  std::vector<Sample> samples;
+  auto& labels = honesty_labels_;
+  labels.rewind();
+  samples.push_back({labels.next({{kMetricName, "rdma_device_stale"}, {"device", device_}}), stale ? 1.0 : 0.0});
   if (!stale) samples.push_back({info(), 1});
   for (const auto& [port, state] : ports_) {
-    samples.push_back({labels("rdma_counters_resets_total", port), static_cast<double>(state.resets)});
+    samples.push_back({labels.next({{kMetricName, "rdma_counters_resets_total"}, {"device", device_}, {"port", port}}), static_cast<double>(state.resets)});
     const auto dropped = std::accumulate(state.dropped.begin(), state.dropped.end(), std::size_t{0});
-    samples.push_back({labels("rdma_raw_series_dropped", port), static_cast<double>(dropped)});
+    samples.push_back({labels.next({{kMetricName, "rdma_raw_series_dropped"}, {"device", device_}, {"port", port}}), static_cast<double>(dropped)});
   }
-  for (const auto& [key, count] : errors_) {
-    auto series = labels("rdma_read_errors_total", key.port);
-    series.set("name", key.name);
-    series.set("errno", errno_name(key.error));
-    samples.push_back({std::move(series), static_cast<double>(count)});
-  }
+  for (const auto& [key, count] : errors_)
+    samples.push_back({labels.next({{kMetricName, "rdma_read_errors_total"}, {"device", device_}, {"errno", errno_name(key.error)}, {"name", key.name}, {"port", key.port}}),
+                       static_cast<double>(count)});
   return samples;
 }
 

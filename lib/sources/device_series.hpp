@@ -11,6 +11,7 @@
 #include "sources/counter_tracker.hpp"
 #include "sources/choice.hpp"
 #include "sources/device_reader.hpp"
+#include "sources/made_labels.hpp"
 #include "sources/netdev_reader.hpp"
 #include "sources/normalise.hpp"
 
@@ -46,7 +47,7 @@ class DeviceSeries {
   Scope attributes(const PortReading& reading);
   void count_error(const std::string& port, const std::string& name, int error);
   // rdma_device_stale, rdma_device_info, rdma_read_errors_total, rdma_counters_resets_total, rdma_raw_series_dropped.
-  [[nodiscard]] std::vector<Sample> honesty(bool stale) const;
+  std::vector<Sample> honesty(bool stale);
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
 
@@ -59,6 +60,8 @@ class DeviceSeries {
     std::string link_layer;
     std::uint64_t resets = 0;
     std::array<std::size_t, kCounterSets> dropped{};  // raw series left out
+    std::array<MadeLabels, kCounterSets> labels;
+    MadeLabels attribute_labels;
   };
   struct Set {
     CounterSet set;
@@ -76,8 +79,7 @@ class DeviceSeries {
   void tell(Port& state, const std::string& port, const Set& set, Made& made);
   bool is_told(const std::string& name);
   void ingest(Port& into, const std::string& port, CounterSet set, const CounterReading& reading, Made& made);
-  [[nodiscard]] Labels info() const;
-  [[nodiscard]] Labels labels(std::string_view metric, const std::string& port) const;
+  const Labels& info();
   void add_raw(Port& from, const std::string& port, const Set& set, std::vector<Sample>& into);
   void add_signals(Port& from, const std::string& port, CounterSet set, std::vector<Sample>& into);
 
@@ -85,6 +87,7 @@ class DeviceSeries {
   Identity identity_;
   std::map<std::string, Port> ports_;  // "" is the device itself
   std::map<ErrorKey, std::uint64_t> errors_;
+  MadeLabels honesty_labels_;
   bool from_zero_ = false;
   std::shared_ptr<const Choice> raw_;
   std::map<std::string, bool> told_;  // what `raw_` said of each name

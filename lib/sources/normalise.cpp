@@ -97,7 +97,7 @@ void Normaliser::choose(Line& line, const CounterTracker& counters) {
     double sum = 0;
     for (const auto& term : line.alternatives[i]) {
       const Counter* const counter = counters.find(term.set, term.name);
-      if (counter == nullptr || (!counter->present && !counter->failed)) continue;
+      if (counter == nullptr || !counter->exists()) continue;
       members.push_back(term.name);
       sum += value_of(*counter, line.alternatives[i].size() > 1) * term.scale;
     }
@@ -111,8 +111,10 @@ void Normaliser::choose(Line& line, const CounterTracker& counters) {
 
 std::vector<Signal> Normaliser::of(CounterSet set, const CounterTracker& counters) {
   std::vector<Signal> signals;
+  if (shape_ != counters.shape())
+    for (auto& line : lines_) choose(line, counters);
+  shape_ = counters.shape();
   for (auto& line : lines_) {
-    choose(line, counters);
     if (!line.chosen) continue;
     const auto& terms = line.alternatives[*line.chosen];
     if (terms.front().set != set) continue;

@@ -47,6 +47,7 @@ class Normaliser {
   static std::vector<std::vector<Term>> parse_cell(std::string_view cell, const std::string& priority, bool infiniband);
   static void choose(Line& line, const CounterTracker& counters);
   std::vector<Line> lines_;
+  std::optional<std::uint64_t> shape_;  // of the counters that the lines have chosen from
 };
 
 }  // namespace rdmend::sources

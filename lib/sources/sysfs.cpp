@@ -55,7 +55,7 @@ Result<std::string> link_name(int at, const std::string& path) {
 }
 
 Result<std::string> KeptFile::read_open() const {
-  std::array<char, kMostFileBytes> bytes{};
+  std::array<char, kMostFileBytes> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): the kernel fills it, some thousand times a second
   ssize_t length = 0;
   do length = pread(fd_.get(), bytes.data(), bytes.size(), 0);
   while (length < 0 && errno == EINTR);
