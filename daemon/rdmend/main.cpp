@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <curl/curl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -21,6 +22,7 @@ using namespace rdmend::daemon;
 
 constexpr int kFine = 0;
 constexpr int kWrong = 1;
+constexpr int kKeptHeap = 8 << 20;
 
 int run(const std::string& file, bool only_check, DaemonOptions options) {
   Diagnostics diagnostics;
@@ -69,6 +71,11 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // An answer of some megabytes is made for each scrape: its pages are kept, not given back and faulted in anew. A reader of each
+  // device needs no heap of its own.
+  mallopt(M_MMAP_THRESHOLD, kKeptHeap);
+  mallopt(M_TRIM_THRESHOLD, kKeptHeap);
+  mallopt(M_ARENA_MAX, 2);
   try {
     return parse_and_run(argc, argv);
   } catch (const std::exception& fault) {
