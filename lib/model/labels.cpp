@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace rdmend {
 namespace {
@@ -36,16 +37,29 @@ bool is_bare_name(std::string_view name) {
 
 Labels::Labels(std::initializer_list<Pair> pairs) : Labels(std::vector<Pair>(pairs)) {}
 
-Labels::Labels(std::vector<Pair> pairs) : pairs_(std::move(pairs)) {
-  std::erase_if(pairs_, [](const Pair& pair) { return pair.second.empty(); });
-  std::sort(pairs_.begin(), pairs_.end());
+Labels::Labels(std::vector<Pair> pairs) {
+  std::erase_if(pairs, [](const Pair& pair) { return pair.second.empty(); });
+  std::sort(pairs.begin(), pairs.end());
   const auto same_name = [](const Pair& a, const Pair& b) { return a.first == b.first; };
-  pairs_.erase(std::unique(pairs_.begin(), pairs_.end(), same_name), pairs_.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end(), same_name), pairs.end());
+  keep(std::move(pairs));
+}
+
+const std::vector<Labels::Pair>& Labels::pairs() const {
+  static const std::vector<Pair> kNone;
+  return pairs_ ? *pairs_ : kNone;
+}
+
+void Labels::keep(std::vector<Pair> pairs) {
+  if (pairs.empty())
+    pairs_.reset();
+  else
+    pairs_ = std::make_shared<const std::vector<Pair>>(std::move(pairs));
 }
 
 std::string_view Labels::get(std::string_view name) const {
-  const auto at = lower_bound(pairs_, name);
-  return at != pairs_.end() && at->first == name ? std::string_view(at->second) : std::string_view();
+  const auto at = lower_bound(pairs(), name);
+  return at != pairs().end() && at->first == name ? std::string_view(at->second) : std::string_view();
 }
 
 void Labels::set(std::string_view name, std::string_view value) {
@@ -53,22 +67,29 @@ void Labels::set(std::string_view name, std::string_view value) {
     erase(name);
     return;
   }
-  const auto at = lower_bound(pairs_, name);
-  if (at != pairs_.end() && at->first == name)
-    at->second = value;
-  else
-    pairs_.emplace(at, name, value);
+  const auto at = lower_bound(pairs(), name);
+  std::vector<Pair> changed;
+  changed.reserve(size() + 1);
+  changed.assign(begin(), at);
+  changed.emplace_back(name, value);
+  changed.insert(changed.end(), at != end() && at->first == name ? std::next(at) : at, end());
+  keep(std::move(changed));
 }
 
 void Labels::erase(std::string_view name) {
-  const auto at = lower_bound(pairs_, name);
-  if (at != pairs_.end() && at->first == name) pairs_.erase(at);
+  const auto at = lower_bound(pairs(), name);
+  if (at == end() || at->first != name) return;
+  std::vector<Pair> changed;
+  changed.reserve(size() - 1);
+  changed.assign(begin(), at);
+  changed.insert(changed.end(), std::next(at), end());
+  keep(std::move(changed));
 }
 
 std::size_t Labels::hash() const {
   std::size_t seed = 0x9e3779b97f4a7c15ULL;
   const auto mix = [&](std::string_view part) { seed = (seed ^ std::hash<std::string_view>{}(part)) * 0x100000001b3ULL; };
-  for (const auto& [name, value] : pairs_) {
+  for (const auto& [name, value] : *this) {
     mix(name);
     mix(value);
   }
@@ -79,7 +100,7 @@ std::string Labels::text() const {
   // A name that is no identifier can only be written as a label's value.
   const auto name = is_bare_name(metric()) ? metric() : std::string_view();
   std::string inner;
-  for (const auto& [label, value] : pairs_) {
+  for (const auto& [label, value] : *this) {
     if (label == kMetricName && !name.empty()) continue;
     inner += fmt::format("{}{}={}", inner.empty() ? "" : ",", label, quoted(value));
   }

@@ -22,8 +22,10 @@ const Labels& MadeLabels::next(Wanted wanted) {
   if (next_ == made_.size()) made_.emplace_back();
   auto& labels = made_[next_++];
   if (!same(labels, wanted)) {
-    labels = {};
-    for (const auto& [name, value] : wanted) labels.set(name, value);
+    std::vector<Labels::Pair> pairs;
+    pairs.reserve(wanted.size());
+    for (const auto& [name, value] : wanted) pairs.emplace_back(name, value);
+    labels = Labels(std::move(pairs));
   }
   return labels;
 }

@@ -2,6 +2,7 @@
 #include "store/store.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 
@@ -50,7 +51,7 @@ struct Store::State {
   void make_room();
   void halve_the_largest(std::size_t target);
   void forget_the_oldest(std::size_t target);
-  Handle place(const Sample& sample, const Handle* guess);
+  std::optional<Handle> place(const Sample& sample, const Handle* guess);
   void end_missing(std::vector<Handle>& members, const std::vector<Handle>& before, Timestamp at);
   void set_members(const std::string& scope, std::vector<Handle> members);
   void forget_dead_scopes();
@@ -157,11 +158,12 @@ void Store::State::forget_the_oldest(std::size_t target) {
   forget(std::span(by_age).first(count));
 }
 
-// The series of a sample; `guess` is the one that stood at its place in the batch before.
-Handle Store::State::place(const Sample& sample, const Handle* guess) {
+// The series of a sample, unless its labels are too large; `guess` is the one that stood at its place in the batch before.
+std::optional<Handle> Store::State::place(const Sample& sample, const Handle* guess) {
   if (guess != nullptr)
     if (const auto* series = get(*guess); series != nullptr && series->labels() == sample.labels)
       return *guess;
+  if (too_large(sample.labels)) return std::nullopt;
   const auto* slot = index.find(sample.labels);
   return handle_of(slot != nullptr ? *slot : create(sample.labels));
 }
@@ -218,15 +220,15 @@ void Store::ingest(const Batch& batch) {
   members.reserve(batch.samples.size());
   for (std::size_t i = 0; i < batch.samples.size(); ++i) {
     const auto& sample = batch.samples[i];
-    if (too_large(sample.labels)) {
+    const auto handle = state.place(sample, i < before.size() ? &before[i] : nullptr);
+    if (!handle) {
       ++state.stats.rejected_points;
       continue;
     }
-    const auto handle = state.place(sample, i < before.size() ? &before[i] : nullptr);
-    auto& series = *state.get(handle);
+    auto& series = *state.get(*handle);
     state.append(series, batch.at, sample.value);
     series.mark = state.batches;
-    members.push_back(handle);
+    members.push_back(*handle);
     state.make_room();
   }
   if (batch.last) {
