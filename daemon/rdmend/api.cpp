@@ -26,7 +26,7 @@ struct Route {
 
 void metrics_page(Core& core, const HttpRequest&, const Answer& answer) {
   const auto& wanted = core.settings->config.metrics;
-  auto page = metrics::expose(core.store, core.loop.now().wall, {wanted.per_qp, wanted.max_series, wanted.node_exporter_names});
+  auto page = core.page.expose(core.store, core.loop.now().wall, {wanted.per_qp, wanted.max_series, wanted.node_exporter_names});
   answer({200, std::move(page.text), "text/plain; version=0.0.4; charset=utf-8"});
 }
 

@@ -6,6 +6,7 @@
 
 #include "alerts/notifier.hpp"
 #include "journal/journal.hpp"
+#include "metrics/exposition.hpp"
 #include "rdmend/event_ring.hpp"
 #include "rdmend/loop.hpp"
 #include "rdmend/servers.hpp"
@@ -42,6 +43,7 @@ struct Core {
   const ReloadOutcome& last_reload;        // as it went
   const Timestamp& last_good_reload;
   std::function<ReloadOutcome()> reload;
+  metrics::Page page{};
   bool looking_deep = false;  // a look at all QPs through the hand is under way
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,7 +44,19 @@ struct Exposition {
 };
 
 // The latest value of every series of a known family in the store, as Prometheus' text format. Series that the rules
-// made (records, ALERTS) are not exported. It adds rdmend_metrics_series and rdmend_metrics_dropped_series itself.
-Exposition expose(const store::Store& store, Timestamp now, const Options& options);
+// made (records, ALERTS) are not exported. It adds rdmend_metrics_series and rdmend_metrics_dropped_series itself. From one
+// answer to the next it keeps the labels: most series are the same.
+class Page {
+ public:
+  Page();
+  ~Page();
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+  Exposition expose(const store::Store& store, Timestamp now, const Options& options);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace rdmend::metrics

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -12,7 +13,6 @@
 #include "base/unique_fd.hpp"
 
 using namespace rdmend;
-using metrics::expose;
 using metrics::FamilyRow;
 using metrics::FamilyType;
 
@@ -22,6 +22,8 @@ constexpr Timestamp kNow{std::chrono::hours{480'000}};
 
 struct Fixture {
   store::Store store{store::Limits{}};
+  metrics::Page page;
+  metrics::Exposition expose(const metrics::Options& options) { return page.expose(store, kNow, options); }
   void add(const Labels& labels, double value) { store.append(labels, kNow, value); }
 };
 
@@ -73,7 +75,7 @@ Ended promtool(const std::string& text) {
 
 TEST_CASE_METHOD(Fixture, "every family of the table pleases promtool") {
   add_example(store);
-  const auto exposition = expose(store, kNow, {.per_qp = true});
+  const auto exposition = expose({.per_qp = true});
   for (const FamilyRow& row : metrics::families()) {
     INFO(row.name);
     CHECK(exposition.text.find("# HELP " + std::string{row.name} + " ") != std::string::npos);
@@ -108,7 +110,7 @@ TEST_CASE_METHOD(Fixture, "the whole text, as Prometheus reads it") {
   add(series("rdmend_remedy_seconds_count", {{"action", "advise"}}), 4);
   add(series("ALERTS", {{"alertname", "X"}}), 1);
   add(series("job:rdma_something:rate1m"), 1);
-  const auto exposition = expose(store, kNow, {});
+  const auto exposition = expose({});
   CHECK(exposition.series == 6);
   CHECK(exposition.dropped == 0);
   CHECK(exposition.text == R"(# HELP rdmend_remedy_seconds How long remedies took from their start to their verdict.
@@ -137,7 +139,7 @@ TEST_CASE_METHOD(Fixture, "what went stale, or is too old, is not exported") {
   store.append(stale, kNow - seconds{1}, stale_marker());
   store.append(series("rdma_port_state", {{"device", "old"}}), kNow - std::chrono::minutes{6}, 4);
   store.append(series("rdma_port_state", {{"device", "here"}}), kNow - std::chrono::minutes{4}, 4);
-  const auto exposition = expose(store, kNow, {});
+  const auto exposition = expose({});
   CHECK(exposition.text.find("gone") == std::string::npos);
   CHECK(exposition.text.find("old") == std::string::npos);
   CHECK(exposition.text.find("rdma_port_state{device=\"here\"} 4\n") != std::string::npos);
@@ -145,8 +147,8 @@ TEST_CASE_METHOD(Fixture, "what went stale, or is too old, is not exported") {
 
 TEST_CASE_METHOD(Fixture, "series of one queue pair need the option") {
   add(series("rdma_qp_info", {{"device", "rxe1"}, {"qpn", "17"}}), 1);
-  CHECK(expose(store, kNow, {}).text.find("rdma_qp_info") == std::string::npos);
-  CHECK(expose(store, kNow, {.per_qp = true}).text.find("rdma_qp_info{device=\"rxe1\",qpn=\"17\"} 1\n") != std::string::npos);
+  CHECK(expose({}).text.find("rdma_qp_info") == std::string::npos);
+  CHECK(expose({.per_qp = true}).text.find("rdma_qp_info{device=\"rxe1\",qpn=\"17\"} 1\n") != std::string::npos);
 }
 
 TEST_CASE_METHOD(Fixture, "beyond max_series the last families are dropped, and counted") {
@@ -154,7 +156,7 @@ TEST_CASE_METHOD(Fixture, "beyond max_series the last families are dropped, and 
     add(series("rdma_raw_total", {{"device", "rxe1"}, {"name", "counter" + std::to_string(index)}}), 1);
     add(series("rdma_port_state", {{"device", "rxe" + std::to_string(index)}}), 4);
   }
-  const auto exposition = expose(store, kNow, {.max_series = 14});
+  const auto exposition = expose({.max_series = 14});
   CHECK(exposition.series == 14);
   CHECK(exposition.dropped == 8);
   CHECK(exposition.text.find("rdma_port_state{device=\"rxe9\"}") != std::string::npos);
@@ -167,14 +169,14 @@ TEST_CASE_METHOD(Fixture, "beyond max_series the last families are dropped, and 
 
 TEST_CASE_METHOD(Fixture, "a limit of nothing still answers how much was dropped") {
   add_example(store);
-  const auto exposition = expose(store, kNow, {.max_series = 0});
+  const auto exposition = expose({.max_series = 0});
   CHECK(exposition.series == 2);
   CHECK(exposition.dropped > 100);
 }
 
 TEST_CASE_METHOD(Fixture, "a name that is no UTF-8 does not spoil the answer") {
   add(series("rdma_qp_info", {{"comm", "\xff\xc0\xaf\xed\xa0\x80 caf\xc3\xa9"}}), 1);
-  const auto exposition = expose(store, kNow, {.per_qp = true});
+  const auto exposition = expose({.per_qp = true});
   CHECK(exposition.text.find(R"(rdma_qp_info{comm="\\xff\\xc0\\xaf\\xed\\xa0\\x80 café"} 1)") != std::string::npos);
   CHECK(promtool(exposition.text).output.empty());
 }
@@ -183,9 +185,50 @@ TEST_CASE_METHOD(Fixture, "values that are no number are said as Prometheus says
   add(series("rdma_raw", {{"name", "a"}}), std::numeric_limits<double>::infinity());
   add(series("rdma_raw", {{"name", "b"}}), -std::numeric_limits<double>::infinity());
   add(series("rdma_raw", {{"name", "c"}}), std::numeric_limits<double>::quiet_NaN());
-  const auto exposition = expose(store, kNow, {});
+  const auto exposition = expose({});
   CHECK(exposition.text.find("rdma_raw{name=\"a\"} +Inf\n") != std::string::npos);
   CHECK(exposition.text.find("rdma_raw{name=\"b\"} -Inf\n") != std::string::npos);
   CHECK(exposition.text.find("rdma_raw{name=\"c\"} Nan\n") != std::string::npos);
   CHECK(promtool(exposition.text).output.empty());
+}
+
+// What a page says that has answered before is what a new one says.
+TEST_CASE_METHOD(Fixture, "series that come and go between two answers") {
+  const auto port = [](int index) { return series("rdma_port_state", {{"device", "rxe" + std::to_string(index)}}); };
+  const auto raw = [](int index) { return series("rdma_raw_total", {{"device", "rxe1"}, {"name", "symbol_error" + std::to_string(index)}, {"source", "counters"}}); };
+  const auto qp = series("rdma_qp_info", {{"qpn", "17"}});
+  for (const int index : {1, 3, 5}) {
+    add(port(index), 4);
+    add(raw(index), index);
+  }
+  add(qp, 1);
+  add(series("rdmend_remedy_seconds_sum", {{"action", "advise"}}), 2.5);
+  add(series("rdmend_remedy_seconds_count", {{"action", "advise"}}), 4);
+  const std::vector<std::function<void()>> changes{
+      [] {},
+      [&] { add(port(3), 1); },
+      [&] { add(port(2), 2); },
+      [&] { add(port(0), 3); },
+      [&] { add(port(9), 4); },
+      [&] { add(port(1), stale_marker()); },
+      [&] { add(raw(5), stale_marker()); },
+      [&] { add(raw(4), 7); },
+      [&] { add(series("rdma_raw_total", {{"device", "rxe1"}, {"name", "symbol_error"}, {"source", "counters"}}), 7); },
+      [&] { add(port(1), 1); },
+      [&] { add(series("rdmend_remedy_seconds_sum", {{"action", "advise"}}), 3.5); },
+      [&] { add(series("rdmend_remedy_seconds_count", {{"action", "recover_qp"}}), 1); },
+      [&] { add(qp, stale_marker()); },
+  };
+  const metrics::Options all{.per_qp = true, .node_exporter_names = true};
+  for (const auto& change : changes) {
+    change();
+    for (const auto& options : {all, metrics::Options{}, all, metrics::Options{.max_series = 6, .node_exporter_names = true}, all}) {
+      const auto kept = expose(options);
+      const auto made = metrics::Page{}.expose(store, kNow, options);
+      CHECK(kept.text == made.text);
+      CHECK(kept.series == made.series);
+      CHECK(kept.dropped == made.dropped);
+    }
+  }
+  CHECK(expose(all).text.find("rdma_port_state{device=\"rxe9\"} 4\n") != std::string::npos);
 }
