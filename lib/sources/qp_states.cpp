@@ -131,6 +131,8 @@ std::vector<Sample> QpSeries::step(const QpReading& reading, Timestamp at, milli
   for (const auto& pair : seen_) counts[pair] = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Timestamp> in_error;
   std::vector<Sample> samples;
+  samples.reserve(reading.qps.size() + 8);
+  labels_.rewind();
   std::size_t stuck = 0;
   for (std::size_t i = 0; i < reading.qps.size(); ++i) {
     const QpInfo& qp = reading.qps[i];
@@ -147,15 +149,15 @@ std::vector<Sample> QpSeries::step(const QpReading& reading, Timestamp at, milli
     const auto port = qp.port == 0 ? std::string() : std::to_string(qp.port);
     const auto pid = reading.owners[i] != 0 ? reading.owners[i] : qp.pid;
     const auto& comm = qp.comm.empty() ? qp.kernel_owner : qp.comm;
-    samples.push_back({Labels{{"__name__", "rdma_qp_info"},
-                              {"device", device_},
-                              {"port", port},
-                              {"qpn", std::to_string(qp.qpn)},
-                              {"pid", pid == 0 ? "" : std::to_string(pid)},
-                              {"comm", comm},
-                              {"peer", qp.peer},
-                              {"type", type},
-                              {"state", state}},
+    samples.push_back({labels_.next({{kMetricName, "rdma_qp_info"},
+                                     {"comm", comm},
+                                     {"device", device_},
+                                     {"peer", qp.peer},
+                                     {"pid", pid == 0 ? "" : std::to_string(pid)},
+                                     {"port", port},
+                                     {"qpn", std::to_string(qp.qpn)},
+                                     {"state", state},
+                                     {"type", type}}),
                        1});
   }
   error_since_ = std::move(in_error);

@@ -10,6 +10,7 @@
 #include "base/unique_fd.hpp"
 #include "model/qp.hpp"
 #include "model/sample.hpp"
+#include "sources/made_labels.hpp"
 #include "sources/nl_socket.hpp"
 
 namespace rdmend::sources {
@@ -53,6 +54,7 @@ class QpSeries {
 
  private:
   std::string device_;
+  MadeLabels labels_;
   std::set<std::pair<std::string, std::string>> seen_;  // type, state: 0 once they had QPs
   std::map<std::pair<std::uint32_t, std::uint32_t>, Timestamp> error_since_;  // QPN, pid
 };
