@@ -12,6 +12,7 @@ namespace rdmend::bench {
 struct RdmendOptions {
   std::string interval = "1s";  // of all sampling
   std::string rules;            // a pattern; empty: none
+  std::string qp_interval = "30s";
 };
 
 class Rdmend {
@@ -20,8 +21,8 @@ class Rdmend {
       : state_(work / (name + ".state")), config_(work / (name + ".yaml")), port_(test::free_port()) {
     std::filesystem::create_directory(state_);
     test::write_file(config_, "listen: [\"127.0.0.1:" + std::to_string(port_) + "\"]\ncontrol_socket: " + state_ + "/control.sock\nstate_directory: " + state_ +
-                                  "\npaths: {sysfs: " + tree + "}\nsampling: {interval: " + options.interval + ", counters_interval: " + options.interval +
-                                  "}\nrule_files: [" + (options.rules.empty() ? "" : '"' + options.rules + '"') + "]\n");
+                                  (tree == "/sys" ? "" : "\npaths: {sysfs: " + tree + "}") + "\nsampling: {interval: " + options.interval + ", counters_interval: " + options.interval +
+                                  ", qp_interval: " + options.qp_interval + "}\nrule_files: [" + (options.rules.empty() ? "" : '"' + options.rules + '"') + "]\n");
     child_.emplace(std::vector<std::string>{program, "--config", config_}, work / (name + ".log"));
     wait_for_text(port_, "/metrics", "rdmend_build_info");
   }

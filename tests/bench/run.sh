@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/bench/run.sh [--short] [--build DIRECTORY]: measures rdmend side by side with what people run today, prints the tables and writes
-# them into RESULTS.md. It needs Debian's prometheus and prometheus-node-exporter, ten minutes, and a machine that does nothing else.
+# them into RESULTS.md. It needs Debian's prometheus and prometheus-node-exporter, what tests/vm needs, fifteen minutes, and a machine that
+# does nothing else.
 #   --short            a sixth of the rounds, and RESULTS.md is left as it is: to see whether the measuring itself works
 #   --build DIRECTORY  takes the programs from there as they are; else the release preset is built
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
-rounds=60 evaluations=8 results=tests/bench/RESULTS.md build=''
+rounds=60 evaluations=8 pairs=5000 results=tests/bench/RESULTS.md build=''
 while [ $# -gt 0 ]; do
   case $1 in
-    --short) rounds=10 evaluations=2 results=/dev/null;;
+    --short) rounds=10 evaluations=2 pairs=500 results=/dev/null;;
     --build) build=${2:?--build needs a directory}; shift;;
     *) echo "tests/bench/run.sh: unknown option $1; there are --short and --build DIRECTORY" >&2; exit 2;;
   esac
@@ -27,6 +28,12 @@ machine() {
   model=$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -1)
   cores=$(nproc) memory=$(awk '/^MemTotal/ {printf "%.0f GiB", $2 / 1048576}' /proc/meminfo)
   echo "$model, $cores cores, $memory, $(uname -s) $(uname -r | cut -d- -f1)$(grep -q '^flags.* hypervisor' /proc/cpuinfo && echo ', a virtual machine' || true)"
+}
+queue_pairs() {
+  local built
+  built=$(readlink -f "$build")
+  tests/vm/vm-test.sh "$PWD" "$built" --two-hosts -M 4096 -t 900 -- "$built/tests/bench/bench_queue_pairs" "$built/daemon/rdmend/rdmend" \
+    "$built/tests/e2e/qp_owner" "$PWD/config/rules.d/*.yaml" "$pairs" $((rounds / 2))
 }
 version() { "$1" --version 2>&1 | sed -n '1s/.*version \([^ ]*\).*/\1/p'; }
 
@@ -79,6 +86,15 @@ Nobody scrapes; $((rounds / 2)) seconds; rdmend samples once a second with the r
 of all threads.
 END
   exporters idle
+  cat << END
+
+## Ten thousand queue pairs
+
+In the virtual machine of tests/vm, which is emulated instruction by instruction: its times are many times those of a real processor, its ratios
+are not. Two Soft-RoCE devices, a process with $((2 * pairs)) connected queue pairs, all rules of \`config/rules.d\`, one sampling a second, a look at all queue
+pairs each five seconds (30 s as installed). $((rounds / 2)) seconds before they are made, and as many after.
+END
+  queue_pairs
 }
 
 report=$(mktemp)

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 4096, DEPTH = 8, BUFFER = 4096 };
+enum { MOST = 5000, DEPTH = 8, BUFFER = 4096 };
 
 struct side {
   const char* name;
