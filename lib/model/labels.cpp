@@ -58,6 +58,8 @@ void Labels::keep(std::vector<Pair> pairs) {
 }
 
 std::string_view Labels::get(std::string_view name) const {
+  // The metric's name, which is asked for most, nearly always stands first.
+  if (pairs_ && pairs_->front().first == name) return pairs_->front().second;
   const auto at = lower_bound(pairs(), name);
   return at != pairs().end() && at->first == name ? std::string_view(at->second) : std::string_view();
 }

@@ -73,7 +73,8 @@ std::vector<std::vector<Normaliser::Term>> Normaliser::parse_cell(std::string_vi
   return alternatives;
 }
 
-Normaliser::Normaliser(Driver driver, bool infiniband) {
+std::vector<Normaliser::Wanted> Normaliser::parse_table(Driver driver, bool infiniband) {
+  std::vector<Wanted> table;
   std::vector<std::string_view> done;
   for (const auto& named : signal_table()) {
     if (std::find(done.begin(), done.end(), named.series) != done.end()) continue;
@@ -82,24 +83,32 @@ Normaliser::Normaliser(Driver driver, bool infiniband) {
     if (row == nullptr) continue;
     const bool by_priority = row->cell.find('#') != std::string_view::npos;
     for (int priority = 0; priority < (by_priority ? 8 : 1); ++priority) {
-      Line line;
-      line.series = row->series;
-      if (by_priority) line.priority = std::to_string(priority);
-      line.alternatives = parse_cell(row->cell, line.priority, infiniband);
-      lines_.push_back(std::move(line));
+      Wanted wanted{row->series, by_priority ? std::to_string(priority) : "", {}};
+      wanted.alternatives = parse_cell(row->cell, wanted.priority, infiniband);
+      table.push_back(std::move(wanted));
     }
   }
+  return table;
+}
+
+Normaliser::Normaliser(Driver driver, bool infiniband) {
+  static std::map<std::pair<Driver, bool>, std::vector<Wanted>> tables;
+  auto table = tables.find({driver, infiniband});
+  if (table == tables.end()) table = tables.emplace(std::pair{driver, infiniband}, parse_table(driver, infiniband)).first;
+  lines_.reserve(table->second.size());
+  for (const auto& wanted : table->second) lines_.push_back({.wanted = &wanted});
 }
 
 void Normaliser::choose(Line& line, const CounterTracker& counters) {
-  for (std::size_t i = 0; i < line.alternatives.size(); ++i) {
+  const auto& alternatives = line.wanted->alternatives;
+  for (std::size_t i = 0; i < alternatives.size(); ++i) {
     std::vector<std::string> members;
     double sum = 0;
-    for (const auto& term : line.alternatives[i]) {
+    for (const auto& term : alternatives[i]) {
       const Counter* const counter = counters.find(term.set, term.name);
       if (counter == nullptr || !counter->exists()) continue;
       members.push_back(term.name);
-      sum += value_of(*counter, line.alternatives[i].size() > 1) * term.scale;
+      sum += value_of(*counter, alternatives[i].size() > 1) * term.scale;
     }
     if (members.empty()) continue;
     if (line.chosen && (*line.chosen != i || line.members != members)) line.offset = line.last - sum;
@@ -116,7 +125,7 @@ std::vector<Signal> Normaliser::of(CounterSet set, const CounterTracker& counter
   shape_ = counters.shape();
   for (auto& line : lines_) {
     if (!line.chosen) continue;
-    const auto& terms = line.alternatives[*line.chosen];
+    const auto& terms = line.wanted->alternatives[*line.chosen];
     if (terms.front().set != set) continue;
     double sum = 0;
     bool whole = true;
@@ -131,13 +140,13 @@ std::vector<Signal> Normaliser::of(CounterSet set, const CounterTracker& counter
     }
     if (!whole) continue;
     line.last = sum + line.offset;
-    signals.push_back({line.series, line.priority, line.last});
+    signals.push_back({line.wanted->series, line.wanted->priority, line.last});
   }
   return signals;
 }
 
 bool Normaliser::has(std::string_view series) const {
-  return std::any_of(lines_.begin(), lines_.end(), [&](const Line& line) { return line.series == series && line.chosen; });
+  return std::any_of(lines_.begin(), lines_.end(), [&](const Line& line) { return line.wanted->series == series && line.chosen; });
 }
 
 }  // namespace rdmend::sources

@@ -34,17 +34,22 @@ class Normaliser {
     std::string name;
     double scale = 1;
   };
-  struct Line {
+  // A row of the table for one driver and priority: all devices of that driver share it.
+  struct Wanted {
     std::string_view series;
     std::string priority;
     std::vector<std::vector<Term>> alternatives;
-    std::optional<std::size_t> chosen;
-    std::vector<std::string> members;  // the names that are summed
+  };
+  struct Line {
+    const Wanted* wanted = nullptr;
+    std::optional<std::size_t> chosen{};
+    std::vector<std::string> members{};  // the names that are summed
     double offset = 0;
     double last = 0;
   };
   static std::optional<Term> parse_term(std::string_view text, const std::string& priority, bool infiniband);
   static std::vector<std::vector<Term>> parse_cell(std::string_view cell, const std::string& priority, bool infiniband);
+  static std::vector<Wanted> parse_table(Driver driver, bool infiniband);
   static void choose(Line& line, const CounterTracker& counters);
   std::vector<Line> lines_;
   std::optional<std::uint64_t> shape_;  // of the counters that the lines have chosen from
