@@ -48,8 +48,16 @@ finish() {
 mkdir -p build
 sections=(build vm test); [ -z "$all" ] || sections+=(all)
 [ -z "$install" ] || step "packages" packaging/install-packages.sh "${sections[@]}" || exit 1
+# Most of a test's time in a virtual machine is waiting: what else is to be built takes the processors meanwhile, when nobody else wants them.
+build_beside() {
+  set -m  # a process group of its own, which ends with us
+  (chrt --idle --pid 0 "$BASHPID"; build asan rdmend_unit_tests; build fuzz fuzz) > build/beside.log 2>&1 &
+  set +m
+  trap "kill -- -$! 2> /dev/null" EXIT
+}
 # An emulated machine may be late: what fails is tried once more, and ctest says so.
-step "build release" build release && step "test release" check release --repeat until-pass:2
+step "build release" build release && build_beside && step "test release" check release --repeat until-pass:2
+wait  # for what is still being built
 build_and_check_units asan
 step "fuzzing" tests/fuzz/run.sh "$([ -n "$all" ] && echo 60 || echo 10)"
 if [ -n "$all" ]; then
