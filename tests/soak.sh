@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/soak.sh [SECONDS] [SEED]: in a virtual machine, rdmend among RDMA traffic while links flap, devices come and go, it is reloaded and
-# stopped, the clock steps, and Alertmanager and Prometheus come and go (default 3600 s, a random seed). It fails when memory, descriptors or series
+# stopped, the clock steps, and Alertmanager and Prometheus come and go (default 3600 s behind the warm-up, a random seed). It fails when memory, descriptors or series
 # grow, or when anything is lost between the journal and what the Alertmanager got; see tests/e2e/soak.sh. The same seed gives the same order.
 set -euo pipefail
 source=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # In the guest, with two hosts (tests/soak.sh starts it): soak.sh SECONDS SEED. rdmend watches RDMA traffic, a Prometheus scrapes it and an
-# Alertmanager listens, while all that surrounds it is disturbed: every disturbance once in random order, which is the warm-up; then at random until
-# the time is up. At the end rdmend must stand as it stood after the warm-up, and nothing may be lost between its journal and the Alertmanager.
+# Alertmanager listens, while all that surrounds it is disturbed: every disturbance once in random order, which is the warm-up; then at random for
+# so many seconds. At the end rdmend must stand as it stood after the warm-up, and nothing may be lost between its journal and the Alertmanager.
 set -euo pipefail
 # shellcheck source=tests/e2e/common.sh
 . "$RDMEND_SOURCE/tests/e2e/common.sh"
@@ -155,8 +155,8 @@ for one in "${order[@]}"; do disturb "$one"; done
 rest
 for key in "${!figure[@]}"; do before[$key]=${figure[$key]}; done
 tell "warmed up: this is what the end is compared with"
-count=0
-until awk -v now="$(uptime_s)" -v then="$began" -v all="$seconds" 'BEGIN { exit !(now - then >= all) }' && [ $count -gt 0 ]; do
+count=0 end=$(awk -v seconds="$seconds" '{ printf "%d", $1 + seconds }' /proc/uptime)
+until [ "$(uptime_s | cut -d. -f1)" -ge "$end" ] && [ $count -gt 0 ]; do
   one_of "${disturbances[@]}"
   disturb "$picked"
   count=$((count + 1))
