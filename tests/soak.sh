@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/soak.sh [SECONDS] [SEED]: in a virtual machine, rdmend among RDMA traffic while links flap, devices come and go, it is reloaded and
-# stopped, the clock steps, and Alertmanager and Prometheus come and go (default 3600 s behind the warm-up, a random seed). It fails when memory, descriptors or series
-# grow, or when anything is lost between the journal and what the Alertmanager got; see tests/e2e/soak.sh. The same seed gives the same order.
+# stopped, the clock steps, and Alertmanager and Prometheus come and go. SECONDS begin after the warm-up (default 3600); the same SEED gives the
+# same order (default: another each time). It fails when memory, descriptors or series grow, or when anything is lost between the journal and
+# what the Alertmanager got; see tests/e2e/soak.sh.
 set -euo pipefail
 source=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 build=${RDMEND_BUILD:-$source/build/release}
