@@ -159,12 +159,12 @@ TEST_CASE("an id that an action had is given to no other after a restart") {
   CHECK(Journal(loop, directory.path()).reserve_id() == 2);
 }
 
-// In a mount namespace of its own; a user who may not have one leaves without a word.
+// In a mount namespace of its own; whoever may not have one leaves without a word, and so does who is in a chroot, where no mount can be kept
+// from the others: "/" is none there.
 TEST_CASE("child: finds its disk read-only", "[.]") {
   if (directory_given().empty()) return;
   const char* where = std::getenv(kDirectory);
-  if (unshare(CLONE_NEWNS) != 0) return tell(2);
-  REQUIRE(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0);
+  if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return tell(2);
   REQUIRE(mount(where, where, nullptr, MS_BIND, nullptr) == 0);
   REQUIRE(mount("none", where, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) == 0);
   VirtualReactor loop;
