@@ -40,8 +40,8 @@ void mount_small_disk(const std::string& where) {
 }  // namespace
 
 TEST_CASE("a full disk: it goes on, says so once, alarms, and heals by itself") {
-  if (geteuid() != 0) {
-    WARN("a disk is mounted by root only: nothing was tried");
+  if (run_command("unshare --mount true").status != 0) {
+    WARN("no disk can be mounted for the daemon alone, by this user or in this chroot: nothing was tried");
     return;
   }
   DaemonBench b;
