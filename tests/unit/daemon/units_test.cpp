@@ -129,7 +129,7 @@ int find_unit(sd_bus*, const char*, const char*, void* data, void** found, sd_bu
 // The bus, the manager's thread and rdmend's side.
 struct Bench {
   Bench() : daemon({"dbus-daemon", "--nofork", "--nopidfile", "--config-file=" + bus.config()}, bus.directory.path() + "/log") {
-    REQUIRE(test::until(loop, [&] { return sd_bus_open_system(&manager.bus) >= 0; }));
+    REQUIRE(test::until(loop, [&] { return manager.bus != nullptr || sd_bus_open_system(&manager.bus) >= 0; }));  // asked more often than it is needed
     REQUIRE(sd_bus_request_name(manager.bus, "org.freedesktop.systemd1", 0) >= 0);
     REQUIRE(sd_bus_add_object_vtable(manager.bus, nullptr, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager", kManagerTable, &manager) >= 0);
     REQUIRE(sd_bus_add_fallback_vtable(manager.bus, nullptr, "/org/freedesktop/systemd1/unit", "org.freedesktop.systemd1.Unit", kUnitTable, find_unit, &manager) >= 0);
