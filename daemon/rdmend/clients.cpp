@@ -107,14 +107,9 @@ bool Clients::drop_a_reader(const Client* but) {
   return client != nullptr;
 }
 
-void Clients::drop_slow(Instant now, milliseconds limit) {
+void Clients::drop_slow(Instant now, milliseconds limit, milliseconds newcomers) {
   for (const auto& [client, owned] : clients_)
-    if (!client->waits_for_us && !client->dropped && now - client->since > limit) drop(*client);
-}
-
-void Clients::drop_slow_newcomers(Instant now, milliseconds limit) {
-  for (const auto& [client, owned] : clients_)
-    if (client->new_here && !client->dropped && now - client->since > limit) drop(*client);
+    if (!client->waits_for_us && !client->dropped && now - client->since > (client->new_here ? newcomers : limit)) drop(*client);
 }
 
 }  // namespace rdmend::daemon

@@ -46,10 +46,8 @@ class Clients {
   bool drop_a_newcomer();
   // The same among those that are sent something, `but` excepted, to free the memory that their answers take.
   bool drop_a_reader(const Client* but);
-  // Those whose request has been under way for longer than `limit`.
-  void drop_slow(Instant now, milliseconds limit);
-  // Those that have asked for nothing yet, for longer than `limit`.
-  void drop_slow_newcomers(Instant now, milliseconds limit);
+  // Those whose request has been under way for longer than `limit`, and those that have asked for nothing yet, for longer than `newcomers`.
+  void drop_slow(Instant now, milliseconds limit, milliseconds newcomers);
 
  private:
   enum class Among { all, readers, newcomers };

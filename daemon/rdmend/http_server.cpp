@@ -307,8 +307,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(Reactor& reactor, std::sha
   const auto limit = s.options.limits.request;
   const auto handshake = s.options.how.tls ? std::min(limit, s.options.limits.handshake) : limit;
   s.sweeper = reactor.every(std::clamp(handshake / 4, milliseconds{10}, milliseconds{5000}), [&s, limit, handshake] {
-    s.clients.drop_slow(s.reactor.now().mono, limit);
-    s.clients.drop_slow_newcomers(s.reactor.now().mono, handshake);
+    s.clients.drop_slow(s.reactor.now().mono, limit, handshake);
   });
   s.watch_listener();
   s.rearm();

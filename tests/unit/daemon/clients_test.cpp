@@ -86,7 +86,7 @@ TEST_CASE("only those that are slow are dropped for it") {
   auto* waits = c.add("a", 0ms);
   waits->waits_for_us = true;
   auto* fresh = c.add("a", 500ms);
-  c.clients.drop_slow(Instant{} + 1001ms, 1000ms);
+  c.clients.drop_slow(Instant{} + 1001ms, 1000ms, 1000ms);
   CHECK_FALSE(c.open(slow));
   CHECK(c.open(waits));
   CHECK(c.open(fresh));
@@ -105,7 +105,7 @@ TEST_CASE("of those that have asked for nothing yet, the oldest of whoever has t
   CHECK_FALSE(c.open(first));
   c.clients.remove(first);
   CHECK(c.clients.newcomers() == 2);
-  c.clients.drop_slow_newcomers(Instant{} + 1002ms, 1000ms);
+  c.clients.drop_slow(Instant{} + 1002ms, 1h, 1000ms);
   CHECK(c.open(asks));
   CHECK_FALSE(c.open(honest));
   CHECK(c.open(second));
