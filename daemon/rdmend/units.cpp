@@ -162,11 +162,9 @@ class ManagerLink {
     if (!job) return job.error();
     ending.job = *job;
     while (ending.result.empty()) {
-      r = sd_bus_process(bus_.get(), nullptr);
-      if (r == 0 && left_us() <= 1)
-        return Error{fmt::format("the restart of {} did not end in time; systemd goes on with it", unit), ETIMEDOUT};
-      if (r == 0) r = sd_bus_wait(bus_.get(), left_us());
-      if (r < 0 && r != -EINTR) return errno_error("the connection to systemd was lost while " + unit + " was restarted", -r);
+      r = turn();
+      if (r == -ETIMEDOUT) return Error{fmt::format("the restart of {} did not end in time; systemd goes on with it", unit), ETIMEDOUT};
+      if (r < 0) return errno_error("the connection to systemd was lost while " + unit + " was restarted", -r);
     }
     return ending.result;
   }
@@ -190,13 +188,16 @@ class ManagerLink {
   // The library would wait for the bus to let us in for as long as it likes.
   int wait_until_ready() {
     int ready = 0;
-    while ((ready = sd_bus_is_ready(bus_.get())) == 0) {
-      int r = sd_bus_process(bus_.get(), nullptr);
-      if (r == 0 && left_us() <= 1) return -ETIMEDOUT;
-      if (r == 0) r = sd_bus_wait(bus_.get(), left_us());
-      if (r < 0 && r != -EINTR) return r;
-    }
+    while ((ready = sd_bus_is_ready(bus_.get())) == 0)
+      if (const int r = turn(); r < 0) return r;
     return ready;
+  }
+  // Does what has come, or waits for more; -ETIMEDOUT when the time is over.
+  int turn() {
+    int r = sd_bus_process(bus_.get(), nullptr);
+    if (r == 0 && left_us() <= 1) return -ETIMEDOUT;
+    if (r == 0) r = sd_bus_wait(bus_.get(), left_us());
+    return r == -EINTR ? 0 : r;
   }
   void limit() { sd_bus_set_method_call_timeout(bus_.get(), left_us()); }
 
