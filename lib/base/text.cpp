@@ -110,6 +110,15 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   return fmt::format("legal are: {}", fmt::join(candidates, ", "));
 }
 
+std::optional<std::string_view> unit_suffix(std::string_view name) {
+  constexpr std::size_t kMostUnitName = 255;
+  constexpr std::string_view kInName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@";
+  const auto dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || name.size() > kMostUnitName || name.find_first_not_of(kInName) != std::string_view::npos)
+    return std::nullopt;
+  return name.substr(dot + 1);
+}
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n\v\f";
   const auto first = text.find_first_not_of(kBlank);

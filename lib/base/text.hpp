@@ -21,6 +21,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 // "did you mean 'expr'?" if one is near, else "legal are: a, b, c".
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 std::string_view trim(std::string_view text);
+// Of the name of a systemd unit what follows its last dot, which may be nothing; nullopt when no unit can be called so (unit-name.c).
+std::optional<std::string_view> unit_suffix(std::string_view name);
 std::vector<std::string_view> split(std::string_view text, char separator);
 // Bytes that a terminal or a log line could stumble over are shown as \xNN; at most `limit` bytes, then "...".
 std::string printable(std::string_view text, std::size_t limit = 200);

@@ -104,15 +104,11 @@ std::optional<std::vector<std::string>> read_regexes(yaml::Reader& reader, const
 
 // Whole names, no patterns: what a pattern lets through is what somebody installs next year.
 std::optional<std::vector<std::string>> read_units(yaml::Reader& reader, const yaml::Node& node, std::string_view name) {
-  constexpr std::size_t kMostUnitName = 255;  // systemd's own limit
-  constexpr std::string_view kInName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@";
   std::vector<std::string> out;
   reader.list(node, name, [&](const yaml::Node& item) {
     auto text = reader.text(item, name);
     if (!text) return;
-    const auto dot = text->rfind('.');
-    if (dot == std::string::npos || dot == 0 || dot + 1 == text->size() || text->size() > kMostUnitName ||
-        text->find_first_not_of(kInName) != std::string::npos)
+    if (unit_suffix(*text).value_or("").empty())
       return reader.error(item.at, fmt::format("{}: '{}' is not the name of a unit with its suffix", name, printable(*text, 120)), "write it like opensm.service");
     out.push_back(std::move(*text));
   });

@@ -2,6 +2,7 @@
 #pragma once
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "base/diagnostic.hpp"
 #include "model/decision.hpp"
 
@@ -14,5 +15,11 @@ const std::string* scalar(const RemedySpec& spec, const RemedyParam* param, Diag
 // A fault of the parameter's value.
 void value_error(const RemedySpec& spec, const RemedyParam& param, std::string what, std::string hint,
                  Diagnostics& diagnostics);
+
+struct DurationRange {
+  milliseconds least, most;
+};
+// Reads the parameter `name` into `into`, which has the default: it stays where none is given, and is the example where a value is wrong.
+void read_duration(const RemedySpec& spec, std::string_view name, DurationRange range, milliseconds& into, Diagnostics& diagnostics);
 
 }  // namespace rdmend::remedies

@@ -13,10 +13,7 @@ namespace rdmend::remedies {
 namespace {
 
 constexpr milliseconds kRestartDeadline = seconds{30};
-constexpr milliseconds kLeastRestartDeadline = seconds{1};
-constexpr milliseconds kMostRestartDeadline = std::chrono::minutes{10};
 constexpr milliseconds kLookDeadline = seconds{5};
-constexpr std::size_t kMostUnitName = 255;  // systemd's own limit
 constexpr std::array<std::string_view, 6> kUnitTypes{"service", "socket", "target", "mount", "timer", "path"};
 constexpr const char* kUnitHint = "for instance opensm.service";
 
@@ -152,21 +149,13 @@ class RestartUnit : public Remedy {
   RestartSettings settings_;
 };
 
-bool in_unit_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view(":-_.\\@").find(c) != std::string_view::npos;
-}
-
 // What is wrong with the name, "" when nothing is.
 std::string name_fault(const std::string& name) {
-  const auto dot = name.rfind('.');
-  if (dot == std::string::npos || dot == 0 || name.size() > kMostUnitName || name.front() == '@' ||
-      !std::all_of(name.begin(), name.end(), in_unit_name))
-    return "not the name of a unit with its suffix";
-  if (std::find(kUnitTypes.begin(), kUnitTypes.end(), std::string_view(name).substr(dot + 1)) ==
-      kUnitTypes.end())
+  const auto suffix = unit_suffix(name);
+  if (!suffix || name.front() == '@') return "not the name of a unit with its suffix";
+  if (std::find(kUnitTypes.begin(), kUnitTypes.end(), *suffix) == kUnitTypes.end())
     return fmt::format("not a unit that can be restarted: those end in .{}", fmt::join(kUnitTypes, ", ."));
-  if (name[dot - 1] == '@') return "a template: the instance is missing between '@' and the suffix";
+  if (name[name.size() - suffix->size() - 2] == '@') return "a template: the instance is missing between '@' and the suffix";
   if (name == "rdmend.service") return "rdmend's own unit, which it does not restart";
   return {};
 }
@@ -183,16 +172,7 @@ std::unique_ptr<Remedy> compile_restart_unit(const RemedySpec& spec, Diagnostics
     if (const auto fault = name_fault(*name); !fault.empty())
       value_error(spec, *param, fmt::format("unit is '{}': {}", printable(*name), fault), kUnitHint, diagnostics);
   }
-  param = find_param(spec, "deadline");
-  if (const auto* text = scalar(spec, param, diagnostics)) {
-    const auto length = parse_duration(*text);
-    if (!length || *length < kLeastRestartDeadline || *length > kMostRestartDeadline)
-      value_error(spec, *param,
-                  fmt::format("deadline is '{}': not a duration from 1s to 10m", printable(*text)),
-                  "for instance 30s", diagnostics);
-    else
-      settings.deadline = *length;
-  }
+  read_duration(spec, "deadline", {seconds{1}, std::chrono::minutes{10}}, settings.deadline, diagnostics);
   if (settings.unit.empty()) return nullptr;
   return std::make_unique<RestartUnit>(std::move(settings));
 }

@@ -13,8 +13,6 @@ namespace rdmend::remedies {
 namespace {
 
 constexpr milliseconds kDeadline = seconds{10};
-constexpr milliseconds kLeastDeadline{100};
-constexpr milliseconds kMostDeadline = std::chrono::minutes{10};
 constexpr std::size_t kMostArguments = 256;
 constexpr std::size_t kMostOutput = 4096;
 
@@ -157,16 +155,7 @@ void read_command(const RemedySpec& spec, Settings& settings, Diagnostics& diagn
 std::unique_ptr<Remedy> compile_run_hook(const RemedySpec& spec, Diagnostics& diagnostics) {
   Settings settings;
   read_command(spec, settings, diagnostics);
-  const auto* param = find_param(spec, "deadline");
-  if (const auto* text = scalar(spec, param, diagnostics)) {
-    const auto length = parse_duration(*text);
-    if (!length || *length < kLeastDeadline || *length > kMostDeadline)
-      value_error(spec, *param,
-                  fmt::format("deadline is '{}': not a duration from 100ms to 10m", printable(*text)),
-                  "for instance 10s", diagnostics);
-    else
-      settings.deadline = *length;
-  }
+  read_duration(spec, "deadline", {milliseconds{100}, std::chrono::minutes{10}}, settings.deadline, diagnostics);
   if (settings.command.empty()) return nullptr;
   return std::make_unique<RunHook>(std::move(settings));
 }

@@ -101,4 +101,18 @@ void value_error(const RemedySpec& spec, const RemedyParam& param, std::string w
   diagnostics.error(spec.file, param.value_at, std::move(what), std::move(hint));
 }
 
+void read_duration(const RemedySpec& spec, std::string_view name, DurationRange range, milliseconds& into,
+                   Diagnostics& diagnostics) {
+  const auto* param = find_param(spec, name);
+  const auto* text = scalar(spec, param, diagnostics);
+  if (text == nullptr) return;
+  const auto length = parse_duration(*text);
+  if (!length || *length < range.least || *length > range.most)
+    return value_error(spec, *param,
+                       fmt::format("{} is '{}': not a duration from {} to {}", name, printable(*text),
+                                   format_duration(range.least), format_duration(range.most)),
+                       "for instance " + format_duration(into), diagnostics);
+  into = *length;
+}
+
 }  // namespace rdmend::remedies

@@ -52,3 +52,12 @@ TEST_CASE("a diagnostic says where, what and what would be right") {
         "rdmend.yaml:3:7: error: unknown key 'mod'; did you mean 'mode'?\n"
         "rdmend.yaml: warning: no rule files match '/x/*.yaml'\n");
 }
+
+TEST_CASE("the name of a unit has a suffix after its last dot") {
+  CHECK(unit_suffix("opensm.service") == "service");
+  CHECK(unit_suffix("a@b\\x2d.1.socket") == "socket");
+  CHECK(unit_suffix("opensm.") == "");
+  for (const auto& none : {std::string("opensm"), std::string(".service"), std::string("a b.service"), std::string("a/b.service"), std::string(248, 'a') + ".service"})
+    CHECK_FALSE(unit_suffix(none));
+  CHECK(unit_suffix(std::string(247, 'a') + ".service") == "service");
+}
