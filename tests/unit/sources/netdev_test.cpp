@@ -37,7 +37,7 @@ struct FakeNetdevs {
 
   class Calls : public NetdevCalls {
    public:
-    explicit Calls(FakeNetdevs& all) : all_(all) {}
+    explicit Calls(std::shared_ptr<FakeNetdevs> all) : all_(std::move(all)) {}
     Result<std::vector<std::string>> statistics_names(const std::string& netdev) override {
       return with<std::vector<std::string>>(netdev, [](Device& device) -> Result<std::vector<std::string>> {
         if (device.statistics.empty()) return errno_error("statistics", device.error);
@@ -64,12 +64,12 @@ struct FakeNetdevs {
    private:
     template <class T, class Give>
     Result<T> with(const std::string& netdev, Give give) {
-      std::unique_lock lock(all_.mutex);
-      all_.released.wait(lock, [&] { return !all_.held; });
-      ++all_.devices[netdev].asked;
-      return give(all_.devices[netdev]);
+      std::unique_lock lock(all_->mutex);
+      all_->released.wait(lock, [&] { return !all_->held; });
+      ++all_->devices[netdev].asked;
+      return give(all_->devices[netdev]);
     }
-    FakeNetdevs& all_;
+    std::shared_ptr<FakeNetdevs> all_;  // a worker's last call may outlive the test
   };
   void hold(bool whether) {
     const std::scoped_lock lock(mutex);
@@ -81,7 +81,7 @@ struct FakeNetdevs {
 struct NetSite : test::SiteOf<test::Tree> {
   NetSite() {
     options.deadline = 1h;  // the time of the test passes faster than the workers'
-    options.netdev = [this] { return std::make_unique<FakeNetdevs::Calls>(netdevs); };
+    options.netdev = [all = shared_netdevs] { return std::make_unique<FakeNetdevs::Calls>(all); };
   }
   ~NetSite() {
     netdevs.hold(false);
@@ -102,7 +102,8 @@ struct NetSite : test::SiteOf<test::Tree> {
       if (!tick({name})) return false;
     return await(series, wanted);
   }
-  FakeNetdevs netdevs;
+  std::shared_ptr<FakeNetdevs> shared_netdevs = std::make_shared<FakeNetdevs>();
+  FakeNetdevs& netdevs = *shared_netdevs;
 };
 
 std::string of(const std::string& metric, const std::string& device, const std::string& priority = "") {
@@ -236,9 +237,10 @@ TEST_CASE("statistics of one queue are told from those of the port") {
 }
 
 TEST_CASE("names and values that do not belong together are not told") {
-  FakeNetdevs netdevs;
+  const auto shared_netdevs = std::make_shared<FakeNetdevs>();
+  auto& netdevs = *shared_netdevs;
   netdevs.devices["eth0"].statistics = {{"a", 1}, {"b", 2}};
-  NetdevReader reader(std::make_shared<FakeNetdevs::Calls>(netdevs));
+  NetdevReader reader(std::make_shared<FakeNetdevs::Calls>(shared_netdevs));
   const auto read = [&](Instant at) { return reader.read({{"1", "eth0"}}, at).front().ethtool.values; };
   CHECK(read(Instant{1h}).size() == 2);
   netdevs.devices["eth0"].statistics.insert(netdevs.devices["eth0"].statistics.begin(), {"fresh", 9});
