@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kUsualEntries = 100;
+constexpr std::size_t kMostFailedRules = 10;  // told one by one
 
 json devices_json(const Core& core) {
   auto out = json::array();
@@ -31,19 +32,20 @@ json devices_json(const Core& core) {
 json rules_json(const Core& core) {
   std::size_t alerting = 0;
   std::size_t failing = 0;
+  auto failed = json::array();  // why, of the first few
   std::size_t pending = 0;
   std::size_t firing = 0;
   const auto rules = core.engine.status();
   for (const auto& rule : rules) {
     alerting += rule.alerting ? 1 : 0;
-    failing += rule.health == "err" ? 1 : 0;
+    if (rule.health == "err" && ++failing <= kMostFailedRules) failed.push_back({{"group", rule.group}, {"name", rule.name}, {"last_error", rule.last_error}});
     for (const auto& alert : rule.alerts) {
       pending += alert.state == AlertState::pending ? 1 : 0;
       firing += alert.state == AlertState::firing ? 1 : 0;
     }
   }
   return {{"files", core.settings->rule_files.size()}, {"alerting", alerting}, {"recording", rules.size() - alerting},
-          {"failing", failing}, {"pending", pending}, {"firing", firing}};
+          {"failing", failing}, {"failed", std::move(failed)}, {"pending", pending}, {"firing", firing}};
 }
 
 json alertmanagers_json(const Core& core) {

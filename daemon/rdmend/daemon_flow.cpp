@@ -72,10 +72,22 @@ void Daemon::State::on_decisions(std::span<const Decision> decisions) {
   const auto now = loop.now();
   // Alertmanager first: nothing that follows may hold up what people wait for.
   notifier.update(engine.alerts(), now);
+  log_health();
   if (decisions.empty()) return;
   for (const auto& decision : decisions) log_decision(decision);
   executor.on_decisions(decisions, now);
   alerts_changed = true;
+}
+
+// A rule that fails tells nobody anything: that is to be told.
+void Daemon::State::log_health() {
+  for (const auto& [group, file, rule, error] : engine.health_changes()) {
+    if (health_limiter.admit(group + '/' + rule + (error.empty() ? " well" : ""), loop.now().mono) < 0) continue;
+    if (error.empty())
+      log::info("rules", fmt::format("{} can be evaluated again", rule), {{"group", group}, {"file", file}});
+    else
+      log::warning("rules", fmt::format("{} cannot be evaluated: {}", rule, error), {{"group", group}, {"file", file}});
+  }
 }
 
 void Daemon::State::each_second() {

@@ -37,6 +37,7 @@ struct Daemon::State {
   void step();
   void schedule_step();
   void on_decisions(std::span<const Decision> decisions);
+  void log_health();
   void each_second();
   void forget_gone_devices();
   void save_alerts();
@@ -69,7 +70,7 @@ struct Daemon::State {
   bool alerts_changed = false;
   Instant alerts_saved{};
   std::optional<nanoseconds> event_to_notification;
-  log::Limiter event_limiter;
+  log::Limiter event_limiter, health_limiter;
   ReloadOutcome last_reload;
   Timestamp last_good_reload{};
 

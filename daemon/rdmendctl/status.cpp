@@ -66,6 +66,7 @@ void show_status(const json& status) {
   const auto& rules = status["rules"];
   line("rules", fmt::format("{} alerting and {} recording in {} files; {} failing", cell(rules, "alerting"),
                             cell(rules, "recording"), cell(rules, "files"), cell(rules, "failing")));
+  for (const auto& rule : rules["failed"]) line("", fmt::format("{} cannot be evaluated: {}", cell(rule, "name"), cell(rule, "last_error")));
   line("alerts", fmt::format("{} firing, {} pending", cell(rules, "firing"), cell(rules, "pending")));
   show_alertmanagers(status["alertmanagers"]);
   line("breaker", cell(status["breaker"], "text"));

@@ -134,6 +134,14 @@ std::vector<RuleStatus> Engine::status() const {
   return out;
 }
 
+std::vector<HealthChange> Engine::health_changes() {
+  std::vector<HealthChange> out;
+  for (GroupState& group : state_->groups)
+    for (RuleState& rule : group.rules)
+      if (auto change = rule.health_change(group.context)) out.push_back(std::move(*change));
+  return out;
+}
+
 std::vector<Alert> Engine::alerts() const {
   std::vector<Alert> out;
   for (const GroupState& group : state_->groups)

@@ -28,6 +28,12 @@ struct RuleStatus {
   std::vector<Alert> alerts;  // active ones
 };
 
+// A rule that begins to fail at its evaluation, or is well again.
+struct HealthChange {
+  std::string group, file, rule;
+  std::string error;  // empty: it is well again
+};
+
 // `for` state that outlives a restart, as Prometheus keeps it in ALERTS_FOR_STATE.
 struct SavedAlert {
   std::string group, rule;
@@ -69,6 +75,8 @@ class Engine {
   [[nodiscard]] Instant next_due() const;
 
   [[nodiscard]] std::vector<RuleStatus> status() const;
+  // The rules whose health is not what the last call said; before the first call all are well.
+  std::vector<HealthChange> health_changes();
   // Every alert that is pending or firing, and those resolved less than resolved_retention ago.
   [[nodiscard]] std::vector<Alert> alerts() const;
   // The longest reach of the loaded rules: what the store must keep.

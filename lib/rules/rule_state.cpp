@@ -232,6 +232,7 @@ void RuleState::inherit(RuleState& old) {
   for (auto& [labels, entry] : active_) entry.alert.remedy = rule_.remedy;
   last_ = old.last_;
   last_error_ = old.last_error_;
+  told_failing_ = old.told_failing_;
   evaluated_ = old.evaluated_;
   took_ = old.took_;
   evaluations_ = old.evaluations_;
@@ -282,6 +283,12 @@ void RuleState::save(const GroupContext& group, std::vector<SavedAlert>& out) co
     if (alert.state == AlertState::inactive) continue;
     out.push_back({group.name, alert.rule, labels, alert.state, alert.active_at, alert.fired_at, alert.keep_firing_since, last_, alert.value, alert.annotations});
   }
+}
+
+std::optional<HealthChange> RuleState::health_change(const GroupContext& group) {
+  if (told_failing_ == !last_error_.empty()) return std::nullopt;
+  told_failing_ = !last_error_.empty();
+  return HealthChange{group.name, group.file, name(), last_error_};
 }
 
 RuleStatus RuleState::status(const GroupContext& group) const {

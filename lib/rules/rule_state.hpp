@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,6 +58,7 @@ class RuleState {
   [[nodiscard]] const std::string& name() const { return rule_.alert.empty() ? rule_.record : rule_.alert; }
   [[nodiscard]] std::string identity() const;  // kind, name and labels as written
   [[nodiscard]] RuleStatus status(const GroupContext& group) const;
+  std::optional<HealthChange> health_change(const GroupContext& group);
   [[nodiscard]] const std::map<Labels, ActiveAlert>& active() const { return active_; }
   [[nodiscard]] milliseconds reach() const { return reach_; }
 
@@ -79,6 +81,7 @@ class RuleState {
   std::set<Labels> previous_;  // series of the last evaluation
   std::vector<Decision> forgotten_;  // by the limit, still to be told
   std::string last_error_;
+  bool told_failing_ = false;  // by health_change()
   bool evaluated_ = false;
   bool inherited_ = false;
   Timestamp last_{};

@@ -311,6 +311,26 @@ TEST_CASE("G5: a rule on a series that nothing has is warned of wherever rules a
   CHECK(answer["messages"].size() == 2);
 }
 
+TEST_CASE("a rule that cannot be evaluated is told once, alarmed, and hides no other") {
+  DaemonBench b;
+  write_file(b.rules(), slurp(RDMEND_SOURCE_DIR "/config/rules.d/honesty.yaml") + R"(- name: faulty
+  interval: 1s
+  rules:
+  - {alert: Faulty, expr: rdma_port_state / on (port) rdma_port_state > 0}
+  - {alert: PortDown, expr: rdma_port_state != 4}
+)");
+  b.start();
+  b.sysfs.down("mlx5_1");
+  REQUIRE(eventually([&] { return b.state_of("PortDown") == "firing" && b.state_of("RdmendRuleFailing") == "firing"; }));
+  const auto told = b.log();
+  const auto line = told.find("Faulty cannot be evaluated: ");
+  REQUIRE(line != std::string::npos);
+  CHECK(told.find("cannot be evaluated", line + 20) == std::string::npos);
+  CHECK(has(b.ctl("status").output, "; 1 failing"));
+  CHECK(has(b.ctl("status").output, "Faulty cannot be evaluated: "));
+  CHECK(b.stop() == 0);
+}
+
 TEST_CASE("command lines that are wrong are told so") {
   const auto says = [&](const std::string& arguments, const std::string& what) {
     const auto result = run_command(kRdmend + " " + arguments + " 2>&1");

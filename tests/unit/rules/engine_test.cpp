@@ -186,6 +186,29 @@ TEST_CASE("an expression that fails is an error of its rule alone") {
   CHECK(w.engine.status()[1].health == "ok");
 }
 
+TEST_CASE("a rule's failure is told once when it begins and once when it ends, over a reload too") {
+  const std::string rules = "  - {alert: A, expr: x / on() x > 0}\n  - {alert: B, expr: x > 10}\n";
+  World w(rules);
+  w.second({{"1", 20}});
+  CHECK(w.engine.health_changes().empty());
+  w.second({{"1", 20}, {"2", 20}});
+  const auto began = w.engine.health_changes();
+  REQUIRE(began.size() == 1);
+  CHECK(began[0].rule == "A");
+  CHECK(began[0].error == w.engine.status()[0].last_error);
+  w.second({{"1", 20}, {"2", 20}});
+  CHECK(w.engine.health_changes().empty());
+  w.engine.load(World::parse(rules), w.options, w.now());
+  w.second({{"1", 20}, {"2", 20}});
+  CHECK(w.engine.health_changes().empty());
+  w.lose("2");
+  w.second({{"1", 20}});
+  const auto ended = w.engine.health_changes();
+  REQUIRE(ended.size() == 1);
+  CHECK(ended[0].rule == "A");
+  CHECK(ended[0].error.empty());
+}
+
 TEST_CASE("groups keep to the multiples of their interval, and do not make up for lost time") {
   World w("  - {record: y, expr: x}\n");
   auto groups = World::parse("  - {record: y, expr: x}\n");
