@@ -80,6 +80,11 @@ Daemon::State::State(Loop& l, Settings s, const DaemonOptions& options)
       core{loop, store, engine, notifier, journal, executor, hand, host, events, servers, settings, ready, started, last_reload, last_good_reload,
            [this] { return reload(); }},
       servers(loop, [this](const HttpRequest& request, const Answer& answer) { serve(core, request, answer); }, options.sockets) {
+  loop.on_set_back([this](milliseconds by) {
+    log::warning("loop", "the wall clock was set back, and all points and alerts with it", {{"milliseconds", std::to_string(by.count())}});
+    store.set_back(by);
+    engine.set_back(by);
+  });
   client.on_sent([this](nanoseconds since) {
     event_to_notification = since;
     log::debug("alerts", "an event's alert has left", {{"microseconds", std::to_string(since.count() / 1000)}});

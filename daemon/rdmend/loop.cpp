@@ -67,9 +67,16 @@ struct Loop::State {
   Stats stats;
   ev_async wake{};
   Now now = read_clocks();
+  std::function<void(milliseconds)> on_set_back;
   std::mutex mutex;
   std::vector<std::function<void()>> posted;
 
+  void read() {
+    const auto before = std::exchange(now, read_clocks());
+    const auto by = set_back(before, now);
+    ++stats.wakeups;
+    if (by.count() > 0 && on_set_back) guarded([&] { on_set_back(by); });
+  }
   void run_posted() {
     std::vector<std::function<void()>> tasks;
     {
@@ -89,11 +96,7 @@ struct Loop::State {
 Loop::Loop() : state_(std::make_unique<State>()) {
   auto& state = *state_;
   // Runs before all others after each wake-up: what they see as now() is the time of the wake-up.
-  ev_check_init(&state.clock_reader, [](struct ev_loop*, ev_check* check, int) {
-    auto& self = *static_cast<State*>(check->data);
-    self.now = read_clocks();
-    ++self.stats.wakeups;
-  });
+  ev_check_init(&state.clock_reader, [](struct ev_loop*, ev_check* check, int) { static_cast<State*>(check->data)->read(); });
   ev_set_priority(&state.clock_reader, EV_MAXPRI);
   state.clock_reader.data = &state;
   ev_check_start(state.loop, &state.clock_reader);
@@ -116,6 +119,13 @@ Loop::~Loop() {
   ev_prepare_stop(state_->loop, &state_->before_sleep);
   ev_loop_destroy(state_->loop);
 }
+
+milliseconds set_back(Now before, Now after) {
+  const auto by = std::chrono::floor<milliseconds>(after.mono - before.mono) - (after.wall - before.wall);
+  return by > seconds{1} ? by : milliseconds{0};
+}
+
+void Loop::on_set_back(std::function<void(milliseconds)> callback) { state_->on_set_back = std::move(callback); }
 
 Reactor::Handle Loop::watch(int fd, Interest interest, std::function<void(Ready)> callback) {
   auto watch = std::make_unique<IoWatch>(state_->loop, std::move(callback));

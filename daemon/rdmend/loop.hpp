@@ -8,6 +8,9 @@
 
 namespace rdmend::daemon {
 
+// By how much the wall clock was set back between two readings of both clocks; none or less than a second: 0.
+milliseconds set_back(Now before, Now after);
+
 // The daemon's one loop, on libev. Made, run and destroyed by one thread; only post() may come from others.
 class Loop : public Reactor {
  public:
@@ -22,6 +25,8 @@ class Loop : public Reactor {
   void post(std::function<void()> task) override;
   [[nodiscard]] Now now() const override;
 
+  // Calls back, before all else of that wake-up, when the wall clock was set back by more than a second, and says by how much.
+  void on_set_back(std::function<void(milliseconds)> callback);
   // Calls back on the loop for each arrival of `signal` (arrivals may merge). A signal belongs to one loop of the process.
   Handle on_signal(int signal, std::function<void()> callback);
   // Turns until stop().

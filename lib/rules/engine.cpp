@@ -121,6 +121,15 @@ std::vector<Decision> Engine::run_readers_of(std::span<const Labels> changed, No
   return decisions;
 }
 
+void Engine::set_back(milliseconds by) {
+  for (GroupState& group : state_->groups) {
+    rules::set_back(group.last, by);
+    for (RuleState& rule : group.rules) rule.set_back(by);
+  }
+  for (auto& [context, rule] : state_->retired) rule.set_back(by);
+  for (Alert& alert : state_->resolved) rules::set_back(alert, by);
+}
+
 Instant Engine::next_due() const {
   Instant due = state_->retire_at;
   for (const GroupState& group : state_->groups) due = std::min(due, group.next);

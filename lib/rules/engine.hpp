@@ -71,6 +71,8 @@ class Engine {
   // Series have just changed outside the polling rhythm: evaluates at once the rules that read one of them (by metric name
   // and matchers). Does not move the groups' schedule.
   std::vector<Decision> run_readers_of(std::span<const Labels> changed, Now now);
+  // The wall clock was set back by this much: so is all that the engine knows the time of. Alerts stay as old as they are.
+  void set_back(milliseconds by);
   // When step() has next something to do.
   [[nodiscard]] Instant next_due() const;
 

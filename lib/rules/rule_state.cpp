@@ -29,6 +29,14 @@ double unix_seconds(Timestamp at) { return static_cast<double>(std::chrono::floo
 
 }  // namespace
 
+void set_back(Timestamp& at, milliseconds by) {
+  if (at != Timestamp{}) at -= by;
+}
+
+void set_back(Alert& alert, milliseconds by) {
+  for (auto* at : {&alert.active_at, &alert.fired_at, &alert.resolved_at, &alert.keep_firing_since}) set_back(*at, by);
+}
+
 RuleState::RuleState(Rule rule) : rule_(std::move(rule)), selectors_(rule_.expression.selectors()), reach_(rule_.expression.reach()) {}
 
 std::string RuleState::identity() const {
@@ -222,6 +230,16 @@ void RuleState::forget_all(Timestamp at, const std::map<Labels, AlertState>& bef
     forgotten_.push_back({at, was->second, std::move(entry.alert)});
   }
   active_.clear();
+}
+
+void RuleState::set_back(milliseconds by) {
+  rules::set_back(last_, by);
+  for (auto& [labels, entry] : active_) {
+    rules::set_back(entry.alert, by);
+    rules::set_back(entry.kept_until, by);
+  }
+  for (auto& [labels, waiting] : waiting_) rules::set_back(waiting.until, by);
+  for (Decision& decision : forgotten_) rules::set_back(decision.alert, by);
 }
 
 void RuleState::inherit(RuleState& old) {

@@ -35,6 +35,10 @@ struct GroupContext {
   std::size_t limit = 0;
 };
 
+// Sets back by so much what is a time at all.
+void set_back(Timestamp& at, milliseconds by);
+void set_back(Alert& alert, milliseconds by);
+
 class RuleState {
  public:
   explicit RuleState(Rule rule);
@@ -46,6 +50,7 @@ class RuleState {
   // Does a selector of the expression match one of these series?
   [[nodiscard]] bool reads(std::span<const Labels> series) const;
 
+  void set_back(milliseconds by);
   // The former life of the same rule, before a reload.
   void inherit(RuleState& old);
   [[nodiscard]] bool inherited() const { return inherited_; }

@@ -77,20 +77,18 @@ void Series::shrink() {
   first_ = 0;
 }
 
-std::size_t Series::keep_between(Timestamp oldest, Timestamp newest) {
-  const auto before = size();
-  if (empty()) return 0;
-  if (last().at > newest) {
-    const auto live = points();
-    const auto future = first_after(live, newest) - live.begin();
-    buffer_.resize(first_ + static_cast<std::size_t>(future));
-    if (!empty()) last_ = buffer_.back();
-  }
+std::size_t Series::drop_until(Timestamp oldest) {
   // Few are too old each time, and each but once: looked for from the front.
+  const auto before = size();
   const auto kept = points();
   const auto young = std::find_if(kept.begin(), kept.end(), [&](const Point& point) { return point.at > oldest; });
   if (young != kept.begin()) drop_front(static_cast<std::size_t>(young - kept.begin()));
   return before - size();
+}
+
+void Series::set_back(milliseconds by) {
+  for (Point& point : buffer_) point.at -= by;
+  last_.at -= by;
 }
 
 }  // namespace rdmend::store

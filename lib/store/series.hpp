@@ -27,9 +27,9 @@ class Series {
   void replace_last(double value) { buffer_.back().value = last_.value = value; }
   void drop_front(std::size_t count);
   void shrink();  // gives back what it does not use
-  // Drops the points outside (oldest, newest]; returns how many.
-  std::size_t keep_between(Timestamp oldest, Timestamp newest);
-  void clear() { drop_front(size()); }
+  // Drops the points at or before `oldest`; returns how many.
+  std::size_t drop_until(Timestamp oldest);
+  void set_back(milliseconds by);
 
   std::uint64_t mark = 0;  // of the last batch that had it
 

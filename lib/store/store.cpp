@@ -95,21 +95,13 @@ bool Store::State::append(Series& series, Timestamp at, double value) {
       series.replace_last(value);
       return true;
     }
-    if (at < last && last - at <= limits.retention) {
+    if (at < last) {
       ++stats.rejected_points;
       return false;
     }
-    const auto before = series.bytes();
-    if (at < last) {
-      stats.rejected_points += series.size();
-      stats.points -= series.size();
-      series.clear();
-    } else if (series.points().front().at <= at - limits.retention) {
-      stats.points -= series.keep_between(at - limits.retention, at);
-    }
-    stats.bytes += series.bytes() - before;
   }
   const auto before = series.bytes();
+  if (!series.empty() && series.points().front().at <= at - limits.retention) stats.points -= series.drop_until(at - limits.retention);
   series.push({at, value});
   stats.bytes += series.bytes() - before;
   ++stats.points;
@@ -274,13 +266,17 @@ void Store::expire(Timestamp now) {
     if (!state_->slots[slot]) continue;
     auto& series = *state_->slots[slot];
     const auto before = series.bytes();
-    state_->stats.points -=
-        series.keep_between(now - state_->limits.retention, now + state_->limits.retention);
+    state_->stats.points -= series.drop_until(now - state_->limits.retention);
     state_->stats.bytes -= before - series.bytes();
     if (series.empty()) empty.push_back(slot);
   }
   state_->forget(empty);
   state_->forget_dead_scopes();
+}
+
+void Store::set_back(milliseconds by) {
+  for (const auto& series : state_->slots)
+    if (series) series->set_back(by);
 }
 
 Stats Store::stats() const {

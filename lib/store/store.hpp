@@ -46,16 +46,15 @@ struct Stats {
   std::size_t points = 0;
   std::size_t bytes = 0;              // what the store holds, counted
   std::uint64_t evicted_points = 0;   // dropped before their time, to stay under max_bytes: the oldest of the largest series
-  std::uint64_t rejected_points = 0;  // out of order, taken back by the clock, or of a label set beyond kMostLabelBytes
+  std::uint64_t rejected_points = 0;  // out of order, or of a label set beyond kMostLabelBytes
 };
 
 inline constexpr std::size_t kMostLabelBytes = std::size_t{16} * 1024;  // of one series' names and values
 
 // The recent past of every series, in bounded memory. One thread: the loop's.
 //
-// When the wall clock steps back by no more than the retention, points are rejected until it has caught up, so that no
-// series ever runs backwards. When it steps back further, waiting would take too long: the series starts anew with the first
-// point that is more than the retention before its last, and expire() forgets what lies further in the future than that.
+// A series never runs backwards. When the wall clock is set back, set_back() takes its points along: the new clock is the right one,
+// and what lies between two points stays as long as it was.
 class Store {
  public:
   explicit Store(Limits limits);
@@ -75,8 +74,10 @@ class Store {
   // The last value of every series that is not stale and not older than `look_back` at `at`, in label order.
   using LatestVisitor = std::function<void(const Labels& labels, const Point& last)>;
   void latest(Timestamp at, milliseconds look_back, const LatestVisitor& visit) const;
-  // Forgets points further than the retention from `now`, before or after it, and series that have none left.
+  // Forgets points older than the retention at `now`, and series that have none left.
   void expire(Timestamp now);
+  // The wall clock was set back by this much: so are all points.
+  void set_back(milliseconds by);
   [[nodiscard]] Stats stats() const;
 
  private:

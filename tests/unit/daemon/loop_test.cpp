@@ -180,3 +180,12 @@ TEST_CASE("a callback that throws is logged, and the loop goes on") {
   loop.post([&] { after = true; });
   CHECK(loop.run_until([&] { return after; }, 5s));
 }
+
+TEST_CASE("a wall clock that is set back is seen, one that is slowed or set forward is not") {
+  const Now before{Instant{100s}, Timestamp{5000s}};
+  CHECK(daemon::set_back(before, {Instant{101s}, Timestamp{5001s}}) == 0s);
+  CHECK(daemon::set_back(before, {Instant{101s}, Timestamp{4701s}}) == 300s);
+  CHECK(daemon::set_back(before, {Instant{400s}, Timestamp{5000s}}) == 300s);  // stopped for five minutes meanwhile
+  CHECK(daemon::set_back(before, {Instant{101s}, Timestamp{5000500ms}}) == 0s);
+  CHECK(daemon::set_back(before, {Instant{101s}, Timestamp{9000s}}) == 0s);
+}

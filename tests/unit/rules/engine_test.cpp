@@ -375,6 +375,29 @@ TEST_CASE("a clock that is set back does no harm") {
   CHECK(w.engine.status()[0].evaluations == 7);
 }
 
+TEST_CASE("an alert is as old after the clock was set back as before, and no evaluation is missed") {
+  World w("  - {alert: A, expr: x > 10, for: 5s}\n  - {record: y, expr: x}\n");
+  for (int i = 0; i < 3; ++i) w.second({{"1", 20}});
+  w.take();
+  w.store.set_back(1h + 300ms);
+  w.engine.set_back(1h + 300ms);
+  CHECK(w.engine.alerts()[0].active_at == Timestamp(w.at - 2s - 1h - 300ms));
+  Now now = w.now();
+  now.wall -= 1h + 300ms;
+  const auto second = [&] {
+    now = {now.mono + 1s, now.wall + 1s};
+    w.store.append({{"__name__", "x"}, {"a", "1"}}, now.wall, 20);
+    w.tell(w.engine.step(now));
+  };
+  second();
+  second();
+  CHECK(w.take().empty());
+  second();
+  second();
+  CHECK(w.take() == Told{"pending->firing {a=\"1\",alertname=\"A\"}"});
+  CHECK(w.store.stats().rejected_points == 0);
+}
+
 TEST_CASE("after a clock was set back no alert has begun or ended in the future") {
   World w("  - {alert: A, expr: x > 10, keep_firing_for: 3s}\n");
   w.second({{"1", 20}});

@@ -51,7 +51,7 @@ TEST_CASE("an empty batch ends what was there, the last batch ends all") {
   CHECK(dump(store, {named("m")}, at(2), at(9)) == "m{x=\"a\"}: 3=3 4=stale\nm{x=\"b\"}: 3=3 4=stale\n");
 }
 
-TEST_CASE("a series that could not take its marker, the clock having stepped back, takes it later") {
+TEST_CASE("a series that could not take its marker, its batch coming late, takes it with the next") {
   Store store({.retention = 60s});
   store.ingest(batch(100, {"a", "b"}));
   store.ingest(batch(90, {"a"}));
