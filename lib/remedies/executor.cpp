@@ -53,7 +53,7 @@ const char* phase_name(Phase phase) {
   return kNames[static_cast<std::size_t>(phase)];
 }
 
-Executor::State::State(Environment e, journal::Journal& j, const config::Config& c)
+Executor::State::State(const Environment& e, journal::Journal& j, const config::Config& c)
     : environment(e), journal(j), settings(c.remedies), configured_mode(c.mode), budget(limits_of(c)) {
   environment.units_allowed = settings.units;
   for (const auto& row : kinds()) {
@@ -170,7 +170,7 @@ void Executor::State::adopt(const DueUndo& due) {
   runs[run->id] = std::move(run);
 }
 
-Executor::Executor(Environment environment, journal::Journal& journal, const config::Config& config)
+Executor::Executor(const Environment& environment, journal::Journal& journal, const config::Config& config)
     : state_(std::make_unique<State>(environment, journal, config)) {}
 
 Executor::~Executor() = default;

@@ -30,7 +30,7 @@ struct ActionStatus {
 // step; writes the journal. One thread.
 class Executor {
  public:
-  Executor(Environment environment, journal::Journal& journal, const config::Config& config);
+  Executor(const Environment& environment, journal::Journal& journal, const config::Config& config);
   ~Executor();
 
   void reconfigure(const config::Config& config);

@@ -67,7 +67,7 @@ struct Plan {
 };
 
 struct Executor::State {
-  State(Environment e, journal::Journal& j, const config::Config& c);
+  State(const Environment& e, journal::Journal& j, const config::Config& c);
 
   // --- executor.cpp ---
   void load();
