@@ -129,7 +129,7 @@ void Daemon::State::check_ready() {
     notify.ready(status_line());
     log::info("daemon", "ready", {{"devices", std::to_string(host.devices().size())}, {"mode", executor.mode_text(loop.now())}});
   }
-  if (ready && !resumed && (qps_were_read() || waited >= kResumeAtLatest)) {
+  if (ready && !resumed && !journal.unread() && (qps_were_read() || waited >= kResumeAtLatest)) {
     resumed = true;
     executor.resume(engine.alerts());
     ready_timer.reset();

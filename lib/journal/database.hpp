@@ -18,6 +18,7 @@ struct Contents {
   std::map<std::string, std::string> documents;
   std::uint64_t last_id = 0;
   std::string set_aside;  // where a broken file went, and why; "" when there was none
+  bool read = false;      // else there may be more than is told here
 };
 
 // What one transaction writes.

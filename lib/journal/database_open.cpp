@@ -165,7 +165,7 @@ void Database::read_what_is_there(std::size_t recent, Contents& contents) const 
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(read_only_uri(path()).c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   const Connection connection(raw);
-  if (code == SQLITE_OK && schema_of(raw)) (void)load(raw, recent, contents);
+  contents.read = code == SQLITE_OK && schema_of(raw) && load(raw, recent, contents);
 }
 
 Result<void> Database::open(std::size_t recent, Contents& contents) {
@@ -185,6 +185,7 @@ Result<void> Database::open(std::size_t recent, Contents& contents) {
     contents.set_aside = fmt::format("{} ({})", *aside, opened.error().message);
     if (auto again = open_whole(recent, contents); !again) return again;
   }
+  contents.read = true;
   known_.insert(contents.documents.begin(), contents.documents.end());  // those that we wrote are newer
   return {};
 }

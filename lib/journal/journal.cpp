@@ -59,7 +59,11 @@ struct Journal::State {
   };
 
   void opened(Contents contents, const Result<void>& result);
+  void take(Contents contents);
   void write();
+  void read_again();
+  void was_read(const Contents& contents, const Result<void>& result);
+  void began_work();
   void submit(const std::shared_ptr<const Change>& change, std::vector<Waiter> waiters);
   void finished(const Change& change, const Written& written, std::vector<Waiter> waiters);
   void take_effect(const Change& change, const Effect& effect);
@@ -82,6 +86,7 @@ struct Journal::State {
   std::uint64_t last_id = 0;
   std::string trouble;
   Status status;
+  bool unread = false;
   bool writing = false;  // under way, or to be tried again when `retry` fires
   bool hanging = false;
   Reactor::Handle retry, slow;
@@ -97,18 +102,26 @@ Journal::Journal(Reactor& reactor, const std::string& directory, Size most)
 }
 
 void Journal::State::opened(Contents contents, const Result<void>& result) {
-  documents = std::move(contents.documents);
-  last_id = contents.last_id;
-  for (auto& entry : contents.recent) recent.push(std::move(entry));
+  const bool whole = result && contents.set_aside.empty();
+  unread = !contents.read;
+  if (unread) last_id = static_cast<std::uint64_t>(reactor.now().wall.time_since_epoch().count());
+  take(std::move(contents));
   status.entries = database->entries();
   status.bytes = database->bytes();
-  if (!contents.set_aside.empty()) say_set_aside(contents.set_aside);
-  if (!result || !contents.set_aside.empty())
+  if (!whole)
     for (const auto& [name, text] : documents) dirty.insert(name);
   if (result)
     write();
   else
     fail("decisions and undos are kept in memory only: " + result.error().message);
+}
+
+// Takes up what the file held. What is in memory already is newer.
+void Journal::State::take(Contents contents) {
+  documents.merge(contents.documents);
+  last_id = std::max(last_id, contents.last_id);
+  recent.push_before(contents.recent);
+  if (!contents.set_aside.empty()) say_set_aside(contents.set_aside);
 }
 
 Journal::~Journal() = default;
@@ -159,6 +172,8 @@ void Journal::history(Timestamp since, std::size_t most, const std::function<voi
 
 std::string Journal::trouble() const { return state_->trouble; }
 
+bool Journal::unread() const { return state_->unread; }
+
 Journal::Status Journal::status() const { return state_->status; }
 
 void Journal::flush(milliseconds deadline) {
@@ -171,7 +186,9 @@ void Journal::flush(milliseconds deadline) {
 // One transaction at a time; what arrives meanwhile goes into the next one together. While there is trouble an empty one
 // too, for it is how the end of the trouble is found.
 void Journal::State::write() {
-  if (writing || (unwritten.all().empty() && dirty.empty() && trouble.empty())) return;
+  if (writing) return;
+  if (unread) return read_again();
+  if (unwritten.all().empty() && dirty.empty() && trouble.empty()) return;
   auto change = std::make_shared<Change>();
   change->entries = unwritten.take();
   for (const auto& name : dirty) change->documents[name] = documents[name];
@@ -180,13 +197,36 @@ void Journal::State::write() {
   submit(change, std::exchange(waiters, {}));
 }
 
-void Journal::State::submit(const std::shared_ptr<const Change>& change, std::vector<Waiter> answered) {
+void Journal::State::began_work() {
   writing = true;
   retry.reset();
   slow = reactor.after(kSlow, [this] {
     hanging = true;
     say_trouble("decisions and undos are not written: the disk does not answer");
   });
+}
+
+void Journal::State::read_again() {
+  began_work();
+  const bool taken = worker.submit([this, file = database]() -> std::function<void()> {
+    Contents contents;
+    auto result = file->open(kRecent, contents);
+    return [this, result, contents = std::move(contents)] { was_read(contents, result); };
+  });
+  if (!taken) finished({}, {Error{"the disk does not keep up"}, {}, status.entries, status.bytes}, {});
+}
+
+void Journal::State::was_read(const Contents& contents, const Result<void>& result) {
+  unread = !contents.read;
+  if (!unread) take(contents);
+  if (!result) return finished({}, {result, {}, database->entries(), database->bytes()}, {});
+  writing = hanging = false;
+  slow.reset();
+  write();  // what waits, and who waits for it
+}
+
+void Journal::State::submit(const std::shared_ptr<const Change>& change, std::vector<Waiter> answered) {
+  began_work();
   auto shared = std::make_shared<std::vector<Waiter>>(std::move(answered));
   const bool taken = worker.submit([this, change, shared, file = database]() -> std::function<void()> {
     Written written;

@@ -13,7 +13,9 @@
 namespace rdmend::journal {
 
 // What must outlive rdmend, in one SQLite file of the state directory (WAL, synchronous=FULL), written by a worker: the
-// loop never waits for a disk. Without a usable disk it goes on in memory, says so once, and tries again by itself.
+// loop never waits for a disk. Without a usable disk it goes on in memory, says so once, and tries again by itself. A file that could not
+// be read at start is read as soon as it can be, before anything is written to it: documents that were put meanwhile are newer than its own, and
+// ids that were given meanwhile are those of the time in milliseconds, above any that it may hold.
 //
 // Two kinds of content:
 //  - entries: the decisions and outcomes, the newest within kMostEntries and kMostBytes;
@@ -45,6 +47,8 @@ class Journal {
   void put(const std::string& name, std::string text, std::function<void(bool durable)> written = {});
   // The document as it was at start or was last put; "" when there is none.
   [[nodiscard]] std::string get(const std::string& name) const;
+  // The file could not be read yet: what was decided and is due from former lives is not known.
+  [[nodiscard]] bool unread() const;
   // The newest `count` entries, newest first, from memory.
   [[nodiscard]] std::vector<JournalEntry> recent(std::size_t count) const;
   // The entries of `since` or later, at most `most` and kMostHistory, newest first; from the disk where it can be read.

@@ -60,6 +60,7 @@ Executor::State::State(const Environment& e, journal::Journal& j, const config::
     for (int i = 0; i < kVerdicts; ++i) counts[{std::string(row.kind), static_cast<Verdict>(i)}] = 0;
     durations[std::string(row.kind)].kind = row.kind;
   }
+  unread = journal.unread();
   load();
 }
 
@@ -199,6 +200,7 @@ void Executor::rules_loaded(std::span<const std::string> rules) {
 
 void Executor::resume(std::span<const Alert> active) {
   auto& state = *state_;
+  if (std::exchange(state.unread, false)) state.load();  // now it can be
   std::string fault;
   const auto due = decode_due_undos(state.journal.get("undo"), fault);
   if (!fault.empty()) log::error("remedies", fault);

@@ -146,6 +146,7 @@ struct Executor::State {
 
   Environment environment;
   journal::Journal& journal;
+  bool unread = false;  // what former lives left has not been loaded
   decltype(config::Config::remedies) settings;
   config::Mode configured_mode;
   std::optional<Override> override_;

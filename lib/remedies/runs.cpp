@@ -77,6 +77,8 @@ void Executor::State::checked(Run& run, const std::string& refusal) {
   const auto objection = breaker_objects(grants.granted);
   if (mode() == config::Mode::observe)
     return objection.empty() ? dry_run(run, grants) : refuse(run, "the breaker would open: " + objection);
+  if (journal.unread())
+    return refuse(run, "what was decided before rdmend started is not known, so it is not done: " + journal.trouble());
   if (!objection.empty()) {
     breaker.open(objection);
     journal.put("breaker", objection);

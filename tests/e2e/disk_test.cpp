@@ -9,6 +9,7 @@
 
 using namespace rdmend::test;
 using nlohmann::json;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -67,11 +68,33 @@ TEST_CASE("a full disk: it goes on, says so once, alarms, and heals by itself") 
   REQUIRE(eventually([&] { return b.state_of("PortDown") == "firing"; }));
   REQUIRE(eventually([&] { return has(b.ctl("history").output, "The journal is in memory only"); }));
 
-  REQUIRE(std::filesystem::remove(filler));
+  REQUIRE(fs::remove(filler));
   REQUIRE(eventually([&] { return b.state_of("RdmendJournalUnwritable").empty() && has(b.get("/metrics"), "rdmend_journal_writable 1\n"); }));
   CHECK(has(b.ctl("status").output, "written to disk"));
   CHECK(times(b.log(), "decisions and undos are not written: ") == 1);
   CHECK(times(b.log(), "decisions and undos are written again") == 1);
+  CHECK(b.stop() == 0);
+}
+
+TEST_CASE("a journal that cannot be read at start is taken up once it can be") {
+  DaemonBench b;
+  b.configure("remedies: {allow: [advise]}\n");
+  b.start();
+  b.sysfs.down("mlx5_1");
+  REQUIRE(eventually([&] { return b.get_json("/api/v1/history")["data"]["journal"]["entries"] == 1; }));
+  const auto told = b.get_json("/api/v1/history")["data"]["entries"];
+  CHECK(b.stop() == 0);
+  const auto file = b.scratch / "state/rdmend.db";
+  fs::rename(file, file + ".away");
+  fs::create_directory(file);
+  b.start();
+  CHECK(has(b.ctl("status").output, "in memory only: "));
+  fs::remove(file);
+  fs::rename(file + ".away", file);
+  REQUIRE(eventually([&] { return has(b.ctl("status").output, "written to disk"); }));
+  const auto after = b.get_json("/api/v1/history")["data"]["entries"];
+  REQUIRE_FALSE(after.empty());
+  CHECK(after.back() == told.front());
   CHECK(b.stop() == 0);
 }
 

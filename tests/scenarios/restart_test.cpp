@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stories of an rdmend that ends while something is due.
-#include <fstream>
+#include <cerrno>
+#include <filesystem>
 
 #include "scenarios/story.hpp"
+#include "unit/journal/system_calls.hpp"
 
 using namespace rdmend;
 using namespace rdmend::test;
@@ -235,16 +237,42 @@ TEST_CASE("an action that a former rdmend left and a new one have not the same i
 
 TEST_CASE("nothing is changed when its undo cannot be written down") {
   Restart story;
-  story.executor.reset();
-  story.journal.reset();
-  story.directory.write("in the way", "a file");
-  story.journal = std::make_unique<journal::Journal>(story.loop, story.directory.file("in the way"));
-  remedies::Environment environment{story.loop, story.store, story.host, story.processes, story.host, story.units};
-  story.executor = std::make_unique<remedies::Executor>(environment, *story.journal, story.config);
+  fail_calls(ENOSPC);
   story.raise(seconds{5});
+  fail_calls(0);
   CHECK(story.host.qps[17].timer == 1);
   CHECK(story.last().rfind("refused rxe2/1 qpn 17 (ib_send_bw, pid 812): its undo cannot be written down, so it is not done:"
-                           " decisions and undos are kept in memory only: ", 0) == 0);
+                           " decisions and undos are not written: ", 0) == 0);
+}
+
+TEST_CASE("nothing is changed while what a former rdmend left cannot be read, and what was due is done once it can") {
+  Restart story;
+  const auto alert = story.raise(seconds{40});
+  story.resolve(alert);
+  story.pass(std::chrono::minutes{4});
+  const auto left = story.action("held").id;
+  story.crash();
+  const auto file = story.directory.file("rdmend.db");
+  std::filesystem::rename(file, file + ".away");
+  std::filesystem::create_directory(file);
+  story.open();
+  story.host.add(18, 1);
+  story.pass(seconds{2});
+  const auto again = story.raise(seconds{5});
+  CHECK(story.last().find("what was decided before rdmend started is not known, so it is not done: decisions and undos are kept in memory only: ") != std::string::npos);
+  story.resolve(again);
+  CHECK(story.host.qps[18].timer == 1);
+
+  std::filesystem::remove(file);
+  std::filesystem::rename(file + ".away", file);
+  story.pass(seconds{11});
+  REQUIRE(story.loop.run_until([&] { return !story.journal->unread(); }));
+  story.host.dump();
+  story.executor->resume();
+  story.finish_writes();
+  CHECK(story.action("held").id == left);
+  story.pass(std::chrono::minutes{11});
+  CHECK(story.host.qps[17].timer == 1);
 }
 
 TEST_CASE("a document that is not one, or only in part, stops nothing") {

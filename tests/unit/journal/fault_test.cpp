@@ -247,3 +247,46 @@ TEST_CASE("a file that may not grow is said, and what could not be written is wr
   CHECK(journal.get("undo") == "room again");
   CHECK(journal.recent(2000).size() == *failed_at);
 }
+
+TEST_CASE("a file that cannot be read at start is taken up as soon as it can be, before anything is written to it") {
+  const TempDirectory directory;
+  const TempDirectory elsewhere;
+  VirtualReactor loop;
+  std::uint64_t last = 0;
+  {
+    Journal journal(loop, directory.path());
+    journal.append(line("before"));
+    last = journal.append(line("before too"));
+    REQUIRE(put_and_wait(loop, journal, "undo", "due"));
+    REQUIRE(put_and_wait(loop, journal, "mode", "act"));
+  }
+  const auto file = directory.file("rdmend.db");
+  std::filesystem::rename(file, elsewhere.file("rdmend.db"));
+  std::filesystem::create_directory(file);
+  {
+    Journal journal(loop, directory.path());
+    CHECK(journal.unread());
+    CHECK(journal.trouble().rfind("decisions and undos are kept in memory only: ", 0) == 0);
+    CHECK(journal.append(line("meanwhile")) > last + 1'000'000);
+    CHECK_FALSE(put_and_wait(loop, journal, "mode", "observe"));
+    loop.advance(seconds{11});
+    REQUIRE(loop.run_until([&] { return journal.status().errors == 2; }));
+    CHECK(journal.unread());
+
+    std::filesystem::remove(file);
+    std::filesystem::rename(elsewhere.file("rdmend.db"), file);
+    loop.advance(seconds{11});
+    REQUIRE(loop.run_until([&] { return journal.trouble().empty(); }));
+    CHECK_FALSE(journal.unread());
+    CHECK(journal.get("undo") == "due");
+    CHECK(journal.get("mode") == "observe");
+    CHECK(journal.recent(9).size() == 3);
+    CHECK(put_and_wait(loop, journal, "breaker", "open"));
+  }
+  const Journal journal(loop, directory.path());
+  CHECK_FALSE(journal.unread());
+  CHECK(journal.get("undo") == "due");
+  CHECK(journal.get("mode") == "observe");
+  REQUIRE(journal.recent(9).size() == 3);
+  CHECK(journal.recent(1)[0].reason == "meanwhile");
+}
