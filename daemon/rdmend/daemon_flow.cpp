@@ -82,7 +82,7 @@ void Daemon::State::on_decisions(std::span<const Decision> decisions) {
 // A rule that fails tells nobody anything: that is to be told.
 void Daemon::State::log_health() {
   for (const auto& [group, file, rule, error] : engine.health_changes()) {
-    if (health_limiter.admit(group + '/' + rule + (error.empty() ? " well" : ""), loop.now().mono) < 0) continue;
+    if (health_limiter.admit(fmt::format("{}/{} {}", group, rule, error.empty() ? "well" : "failing"), loop.now().mono) < 0) continue;
     if (error.empty())
       log::info("rules", fmt::format("{} can be evaluated again", rule), {{"group", group}, {"file", file}});
     else
