@@ -90,13 +90,16 @@ int main(int count, char** words) {
   if (!is_seqpacket(socket))
     return fail({"descriptor " + std::to_string(socket) +
                  " is no SOCK_SEQPACKET socket: rdmend or rdmend-hand.socket starts this program"});
-  if (const auto kept = hand::keep_only_ptrace(); !kept) return fail(kept.error());
+  const auto rights = hand::keep_only_what_remedies_need();
+  if (!rights) return fail(rights.error());
   auto netlink = hand::RdmaNetlink::open();
   if (!netlink) return fail(netlink.error());
+  auto route = hand::RouteNetlink::open(rights->net_admin);
+  if (!route) return fail(route.error());
   UniqueFd proc(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!proc) return fail(errno_error("/proc", errno));
   if (const auto closed = hand::close_sandbox(); !closed) return fail(closed.error());
-  hand::Work work(std::move(*netlink), std::move(proc));
+  hand::Work work(std::move(*netlink), std::move(*route), std::move(proc));
   const int status = serve(socket, work);
   std::fflush(stderr);
   _exit(status);  // nothing is left to do that the filter would let

@@ -52,19 +52,20 @@ int allow_narrowed(const Filter& filter) {
 
 }  // namespace
 
-Result<void> keep_only_ptrace() {
+Result<Rights> keep_only_what_remedies_need() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> sets{};
   if (syscall(SYS_capget, &header, sets.data()) != 0) return errno_error("capget", errno);
   // Bounding set and ambient set first, while CAP_SETPCAP, if we have it, still lets us.
+  constexpr std::uint32_t kNeeded = (1U << CAP_SYS_PTRACE) | (1U << CAP_NET_ADMIN);
   for (unsigned long cap = 0; cap <= CAP_LAST_CAP; ++cap)
-    if (cap != CAP_SYS_PTRACE) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+    if (cap >= 32 || ((kNeeded >> cap) & 1U) == 0) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return errno_error("ambient capabilities", errno);
-  constexpr std::uint32_t kPtrace = 1U << CAP_SYS_PTRACE;
-  sets[0] = {sets[0].permitted & kPtrace, sets[0].permitted & kPtrace, 0};
+  const std::uint32_t kept = sets[0].permitted & kNeeded;
+  sets[0] = {kept, kept, 0};
   sets[1] = {};
   if (syscall(SYS_capset, &header, sets.data()) != 0) return errno_error("capset", errno);
-  return {};
+  return Rights{((kept >> CAP_NET_ADMIN) & 1U) != 0};
 }
 
 Result<void> close_sandbox() {

@@ -240,6 +240,8 @@ class Job {
 
 }  // namespace
 
-wire::HandReply Work::answer(const wire::HandRequest& request) { return Job(netlink_, proc_.get(), request).run(); }
+wire::HandReply Work::answer(const wire::HandRequest& request) {
+  return wire::about_neighbours(request.kind) ? route_.answer(request) : Job(netlink_, proc_.get(), request).run();
+}
 
 }  // namespace rdmend::hand

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "base/text.hpp"
 #include "rdmend/api.hpp"
@@ -78,11 +80,28 @@ json attributes_json(const wire::QpAttributes& read) {
   return out;
 }
 
-json dumps_json(const std::vector<QpDump>& dumps) {
+// How this host knows the peers of a device's queue pairs: port and address, the state of the ARP or ND entry.
+using PeerStates = std::map<std::pair<std::uint32_t, std::string>, std::string>;
+PeerStates peer_states(const Core& core, const QpDump& dump) {
+  std::set<std::uint32_t> ports;
+  for (const auto& qp : dump.qps)
+    if (!qp.peer.empty()) ports.insert(qp.port);
+  PeerStates out;
+  for (const auto port : ports)
+    for (const auto& neighbour : core.host.neighbours(dump.device, std::to_string(port)))
+      out[{port, neighbour.entry.address}] = neighbour_state_name(neighbour.entry.state);
+  return out;
+}
+
+json dumps_json(const Core& core, const std::vector<QpDump>& dumps) {
   auto out = json::array();
   for (const auto& dump : dumps) {
     auto qps = json::array();
-    for (const auto& qp : dump.qps) qps.push_back(qp_json(qp));
+    const auto peers = peer_states(core, dump);
+    for (const auto& qp : dump.qps) {
+      qps.push_back(qp_json(qp));
+      if (const auto known = peers.find({qp.port, qp.peer}); known != peers.end()) qps.back()["neighbour"] = known->second;
+    }
     out.push_back({{"device", dump.device}, {"at", to_json(dump.at)}, {"truncated", dump.truncated}, {"qps", std::move(qps)}});
   }
   return out;
@@ -181,10 +200,10 @@ void api_status(Core& core, const HttpRequest&, const Answer& answer) {
 
 void api_qps(Core& core, const HttpRequest& request, const Answer& answer) {
   auto dumps = core.host.qps();
-  if (request.parameter("deep").empty()) return answer(success({{"devices", dumps_json(dumps)}}));
+  if (request.parameter("deep").empty()) return answer(success({{"devices", dumps_json(core, dumps)}}));
   if (!request.control)
     return answer(failure(403, "forbidden", fmt::format("deep=1 is for the control socket only ({})", core.settings->config.control_socket)));
-  look_deep(core, dumps, [answer, listed = dumps_json(dumps)](const std::vector<DeepAnswer>& answers) mutable {
+  look_deep(core, dumps, [answer, listed = dumps_json(core, dumps)](const std::vector<DeepAnswer>& answers) mutable {
     for (std::size_t i = 0; i < answers.size() && i < listed.size(); ++i) add_depth(listed[i], answers[i]);
     answer(success({{"devices", std::move(listed)}}));
   });

@@ -72,7 +72,8 @@ Daemon::State::State(Loop& l, Settings s, const DaemonOptions& options)
       processes(loop),
       qps(loop, [this](const std::string& device) { host.request_qp_dump(device); }),
       units(loop, own_unit()),
-      executor(remedies::Environment{loop, store, hand, processes, qps, units}, journal, settings->config),
+      neighbours(host),  // made after it, asked only when the loop runs
+      executor(remedies::Environment{loop, store, hand, processes, qps, units, neighbours}, journal, settings->config),
       urgent(loop, [this](std::span<const Labels> changed, Instant since) { on_urgent(changed, since); }),
       host(loop, source_options(settings->config),
            {[this](const Batch& batch) { on_batch(batch); }, [this](Event event) { on_event(std::move(event)); },

@@ -18,6 +18,16 @@
 namespace rdmend::daemon {
 
 // The rooms, in the order that they need each other, and what flows between them. Private to daemon*.cpp.
+// What the sources know of neighbours, as remedies see it.
+class HostNeighbours : public remedies::Neighbours {
+ public:
+  explicit HostNeighbours(const sources::Host& host) : host_(host) {}
+  [[nodiscard]] std::vector<PortNeighbour> of(const std::string& device, const std::string& port) const override { return host_.neighbours(device, port); }
+
+ private:
+  const sources::Host& host_;
+};
+
 struct Daemon::State {
   State(Loop& l, Settings s, const DaemonOptions& options);
 
@@ -60,6 +70,7 @@ struct Daemon::State {
   ChildProcesses processes;
   QpTable qps;
   SystemdUnits units;
+  HostNeighbours neighbours;
   remedies::Executor executor;
   EventRing events;
   Urgent urgent;

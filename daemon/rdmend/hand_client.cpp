@@ -34,7 +34,7 @@ std::vector<wire::HandRequest> split(wire::HandRequest whole) {
   for (std::size_t at = 0; at < whole.qps.size(); at += wire::kHandMostQps) {
     const auto begin = whole.qps.begin() + static_cast<std::ptrdiff_t>(at);
     const auto end = whole.qps.begin() + static_cast<std::ptrdiff_t>(std::min(at + wire::kHandMostQps, whole.qps.size()));
-    parts.push_back({whole.kind, 0, whole.device_index, whole.device, {begin, end}});
+    parts.push_back({whole.kind, 0, whole.device_index, whole.device, {begin, end}, {}});
   }
   return parts;
 }
@@ -114,6 +114,7 @@ struct HandClient::State {
     if (call.reply.error.empty()) call.reply.error = std::move(reply.error);
     call.reply.held_nanoseconds = std::max(call.reply.held_nanoseconds, reply.held_nanoseconds);
     std::move(reply.qps.begin(), reply.qps.end(), std::back_inserter(call.reply.qps));
+    std::move(reply.neighbours.begin(), reply.neighbours.end(), std::back_inserter(call.reply.neighbours));
     if (++call.next < call.parts.size() && call.reply.error.empty()) return pump();
     finish(std::move(call.reply));
   }

@@ -16,13 +16,19 @@ struct Options {
   std::string device;
 };
 
+// "10.0.0.2 (failed)": the peer, and how this host's ARP or ND entry of it is.
+std::string peer_cell(const json& qp) {
+  const auto peer = cell(qp, "peer");
+  return qp.contains("neighbour") ? peer + " (" + cell(qp, "neighbour") + ")" : peer;
+}
+
 std::vector<std::string> row(const json& device, const json& qp, bool deep) {
   const auto owner = cell(qp, "kernel_owner");
   std::vector<std::string> out{
       cell(device, "device"), cell(qp, "port"),
       cell(qp, "qpn"),        cell(qp, "type"),
       cell(qp, "state"),      cell(qp, "remote_qpn"),
-      cell(qp, "peer"),       cell(qp, "rq_psn"),
+      peer_cell(qp),          cell(qp, "rq_psn"),
       cell(qp, "sq_psn"),     cell(qp, qp.contains("tgid") && qp["tgid"] != 0 ? "tgid" : "pid")};
   if (deep) {
     const auto none = json::object();

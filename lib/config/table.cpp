@@ -22,7 +22,7 @@ using std::chrono::minutes;
 
 constexpr std::array<std::string_view, 2> kModes{"observe", "act"};
 constexpr std::array<std::string_view, 4> kLevels{"error", "warning", "info", "debug"};
-constexpr std::array<std::string_view, 4> kRemedies{"raise_min_rnr_timer", "run_hook", "restart_unit", "advise"};
+constexpr std::array<std::string_view, 5> kRemedies{"raise_min_rnr_timer", "refresh_neighbour", "run_hook", "restart_unit", "advise"};
 
 std::string quoted(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_of("[]{}:#,*&!|>'\"%@` ") == std::string::npos;
@@ -166,7 +166,7 @@ const Field kFields[] = {
      [](const Config& c) { return quoted(c.external_url); }},
     RDMEND_DURATION("notifications.resend", notifications.resend, seconds{1}, hours{1}, "How often an alert that is still firing is sent again; 1s to 1h."),
     RDMEND_COUNT("notifications.queue", notifications.queue, 1, 1'000'000, "Alerts that wait for an Alertmanager at most; then the oldest is dropped and counted."),
-    {"remedies.allow", "list of remedy kinds", "What `mode: act` may do: `raise_min_rnr_timer`, `run_hook`, `restart_unit`, `advise`. Empty: nothing.", read_allow,
+    {"remedies.allow", "list of remedy kinds", "What `mode: act` may do: `raise_min_rnr_timer`, `refresh_neighbour`, `run_hook`, `restart_unit`, `advise`. Empty: nothing.", read_allow,
      [](const Config& c) { return list(c.remedies.allow); }},
     {"remedies.units", "list of unit names", "The systemd units that `restart_unit` may restart, each by its own name with its suffix. Empty: none.",
      [](Reader& r, const Node& n, std::string_view p, Config& c) {

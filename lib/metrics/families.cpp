@@ -148,6 +148,19 @@ FamilySection events() {
           }};
 }
 
+FamilySection neighbours() {
+  return {"Neighbours: the peers' ARP and ND entries (RoCE)",
+          {
+              {"rdma_neighbours", gauge, "device, port, state", "Entries on the port's network device and on those above it (VLANs, bonds), by the kernel's states."},
+              {"rdma_neighbour_failures_total", counter, "device, port", "How often an entry of the port failed: the kernel asked for an address and nobody answered."},
+              {"rdma_neighbours_truncated", gauge, "device, port", "1 when there are more than 4096 entries on the RDMA ports of this host, and the rest is not seen."},
+              {"rdma_neighbour_state", gauge, "device, port, netdev, neighbour",
+               "The kernel's number of an entry's state: 1 incomplete, 2 reachable, 4 stale, 8 delay, 16 probe, 32 failed, 128 permanent. In 1 and 32 no link address is known.", true},
+              {"rdma_neighbour_queue_pairs", gauge, "device, port, netdev, neighbour", "Connected queue pairs of the port that rdma_cm led to the address.", true},
+              {"rdma_neighbour_moves_total", counter, "device, port, netdev, neighbour", "How often another link address answered for the address than before.", true},
+          }};
+}
+
 FamilySection raw() {
   return {"Raw counters, under the driver's own names",
           {
@@ -169,7 +182,7 @@ FamilySection queue_pairs() {
 }  // namespace
 
 std::span<const FamilySection> family_sections() {
-  static const std::array kSections{ourselves(), honesty(), ports(), transport(), congestion(), events(), raw(), queue_pairs()};
+  static const std::array kSections{ourselves(), honesty(), ports(), transport(), congestion(), events(), neighbours(), raw(), queue_pairs()};
   return kSections;
 }
 

@@ -10,9 +10,9 @@
 namespace rdmend::remedies {
 
 std::string reference_head(const KindRow& row) {
-  auto page = fmt::format(
-      "# {}\n\nThis remedy {}.\n\n| parameter | value | default | what it is |\n|---|---|---|---|\n",
-      row.kind, row.help);
+  auto page = fmt::format("# {}\n\nThis remedy {}.\n\n", row.kind, row.help);
+  page += row.params.empty() ? "It takes no parameter.\n"
+                             : "| parameter | value | default | what it is |\n|---|---|---|---|\n";
   for (const auto& param : row.params)
     page += fmt::format(
         "| `{}` | {} | {} | {} |\n", param.name, param.type,

@@ -11,6 +11,7 @@
 #include "base/reactor.hpp"
 #include "base/result.hpp"
 #include "model/decision.hpp"
+#include "model/neighbour.hpp"
 #include "model/outcome.hpp"
 #include "model/qp.hpp"
 #include "store/store.hpp"
@@ -83,6 +84,13 @@ class QpTable {
   virtual void refresh(const std::string& device, milliseconds deadline, std::function<void(bool)> done) = 0;
 };
 
+// The ARP and ND entries on the network devices of the host's RDMA ports, as they are now.
+class Neighbours {
+ public:
+  virtual ~Neighbours() = default;
+  [[nodiscard]] virtual std::vector<PortNeighbour> of(const std::string& device, const std::string& port) const = 0;
+};
+
 struct Environment {
   Reactor& reactor;
   const store::Store& store;
@@ -90,6 +98,7 @@ struct Environment {
   Processes& processes;
   QpTable& qps;
   Units& units;
+  Neighbours& neighbours;
   // Set by the executor: nothing will be done (mode observe), so a hand that is not there is no reason to
   // refuse.
   bool observing = false;

@@ -7,6 +7,7 @@
 #include "remedies/advise.hpp"
 #include "remedies/params.hpp"
 #include "remedies/raise_min_rnr_timer.hpp"
+#include "remedies/refresh_neighbour.hpp"
 #include "remedies/remedy.hpp"
 #include "remedies/restart_unit.hpp"
 #include "remedies/run_hook.hpp"
@@ -42,6 +43,10 @@ const std::vector<KindRow>& kinds() {
         {"ceiling", "duration, 10us to 655.36ms", "10ms",
          "the longest timer that is set; QPs that have it already are left alone"}},
        compile_raise_min_rnr_timer},
+      {"refresh_neighbour",
+       "has the kernel resolve a peer's ARP or ND entry again",
+       {},
+       compile_refresh_neighbour},
       {"run_hook",
        "runs a command of the operator's, with the alert as JSON on its standard input",
        {{"command", "list of strings", "",

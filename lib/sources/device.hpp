@@ -38,6 +38,7 @@ class Device {
 
   [[nodiscard]] const FoundDevice& found() const { return found_; }
   [[nodiscard]] DeviceStatus status() const;
+  [[nodiscard]] const std::vector<PortNetdev>& netdevs() const { return netdevs_; }
   [[nodiscard]] const std::optional<QpDump>& latest_dump() const { return latest_dump_; }
 
   static constexpr auto kRelook = std::chrono::minutes{1};       // at its ports and its identity

@@ -6,11 +6,13 @@
 #include <list>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/log.hpp"
 #include "base/worker.hpp"
 #include "sources/choice.hpp"
 #include "sources/device.hpp"
+#include "sources/neighbours.hpp"
 #include "sources/uevents.hpp"
 
 namespace rdmend::sources {
@@ -25,15 +27,31 @@ struct Host::State {
 
   void start() {
     find_worker = std::make_unique<Worker>(reactor, "find devices");
-    if (options.live) listen();
+    if (options.live) {
+      listen();
+      neighbours = std::make_unique<Neighbours>(reactor, options, sinks);
+      neighbours->start();
+      const auto told = std::exchange(sinks.qps, {});
+      sinks.qps = [this, told](const QpDump& dump) {
+        neighbours->take(dump);
+        told(dump);
+      };
+    }
     scan();
     set_timers();
   }
   void set_timers() {
     tick = reactor.every(options.interval, [this] {
       for (auto& [name, device] : devices) device->tick();
+      if (neighbours) neighbours->tick(ports_with_netdevs());
     });
     rescan = reactor.every(kRescan, [this] { scan(); });
+  }
+  [[nodiscard]] std::vector<NeighbourPort> ports_with_netdevs() const {
+    std::vector<NeighbourPort> ports;
+    for (const auto& [name, device] : devices)
+      for (const auto& port : device->netdevs()) ports.push_back({name, port.port, port.netdev});
+    return ports;
   }
   void listen() {
     auto opened = UeventListener::open(reactor, [this](const Uevent& event) { on_uevent(event); }, [this] { scan(); });
@@ -61,6 +79,7 @@ struct Host::State {
   std::shared_ptr<Finder> finder;
   std::unique_ptr<Worker> find_worker;
   std::optional<UeventListener> uevents;
+  std::unique_ptr<Neighbours> neighbours;
   Memory memory;
   std::map<std::string, std::unique_ptr<Device>> devices;
   std::list<std::unique_ptr<Device>> leaving;  // their contexts are being closed
@@ -178,6 +197,7 @@ void Host::State::remove(const std::string& name) {
   const auto known = devices.find(name);
   if (known == devices.end()) return;
   log::info("sources", "device has gone", {{"device", name}});
+  if (neighbours) neighbours->forget(name);
   leaving.push_back(std::move(known->second));
   devices.erase(known);
   // Not destroyed before its context is closed: a queue that is dropped closes nothing.
@@ -200,6 +220,7 @@ void Host::reconfigure(Options options) {
   options.live = state_->options.live;
   options.netdev = state_->options.netdev;
   state_->options = std::move(options);
+  if (state_->neighbours) state_->neighbours->reconfigure(state_->options);
   state_->choice = Choice("device", state_->options.include, state_->options.exclude);
   std::vector<std::string> unwanted;
   for (auto& [name, device] : state_->devices) {
@@ -229,6 +250,10 @@ std::vector<QpDump> Host::qps() const {
   for (const auto& [name, device] : state_->devices)
     if (const auto& dump = device->latest_dump()) all.push_back(*dump);
   return all;
+}
+
+std::vector<PortNeighbour> Host::neighbours(const std::string& device, const std::string& port) const {
+  return state_->neighbours ? state_->neighbours->of(device, port) : std::vector<PortNeighbour>{};
 }
 
 }  // namespace rdmend::sources

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/reactor.hpp"
 #include "model/event.hpp"
+#include "model/neighbour.hpp"
 #include "model/qp.hpp"
 #include "model/sample.hpp"
 
@@ -62,6 +63,8 @@ class Host {
   [[nodiscard]] std::vector<DeviceStatus> devices() const;
   // The latest dump of each device.
   [[nodiscard]] std::vector<QpDump> qps() const;
+  // The ARP and ND entries on the network devices of a port.
+  [[nodiscard]] std::vector<PortNeighbour> neighbours(const std::string& device, const std::string& port) const;
 
  private:
   struct State;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "wire/bytes.hpp"
 
 namespace rdmend::wire {
@@ -102,11 +104,34 @@ HandQpReply get_qp_reply(Reader& in) {
   return qp;
 }
 
+void put(Writer& out, const HandNeighbour& neighbour) {
+  out.put(neighbour.interface_index);
+  out.put_bool(neighbour.v6);
+  out.put_bytes(neighbour.address);
+}
+
+HandNeighbour get_neighbour(Reader& in) {
+  HandNeighbour neighbour;
+  neighbour.interface_index = in.get<std::uint32_t>();
+  neighbour.v6 = in.get_bool();
+  in.get_bytes(neighbour.address);
+  const bool rest = std::any_of(neighbour.address.begin() + 4, neighbour.address.end(), [](auto byte) { return byte != 0; });
+  if (neighbour.interface_index == 0 || neighbour.interface_index > INT32_MAX || (!neighbour.v6 && rest)) in.fail();
+  return neighbour;
+}
+
+HandNeighbourReply get_neighbour_reply(Reader& in) {
+  HandNeighbourReply reply;
+  reply.state = in.get<std::uint16_t>();
+  reply.error = in.get_string(kHandMostError);
+  return reply;
+}
+
 // Reads `count` (16 bit) and so many items. Nothing is reserved for a count that the bytes cannot hold.
 template <class T, class Get>
-std::vector<T> get_list(Reader& in, Get get) {
+std::vector<T> get_list(Reader& in, std::size_t most, Get get) {
   const std::size_t count = in.get<std::uint16_t>();
-  if (count > kHandMostQps) in.fail();
+  if (count > most) in.fail();
   std::vector<T> items;
   for (std::size_t i = 0; i < count && !in.failed(); ++i) items.push_back(get(in));
   return items;
@@ -137,6 +162,8 @@ Result<std::vector<std::byte>> encode(const HandRequest& request) {
   if (request.qps.size() > kHandMostQps)
     return Error{
         fmt::format("{} QPs in one request, at most {} are allowed", request.qps.size(), kHandMostQps)};
+  if (request.neighbours.size() > kHandMostNeighbours || (!request.neighbours.empty() && !about_neighbours(request.kind)))
+    return Error{fmt::format("{} neighbours in one request, at most {} are allowed", request.neighbours.size(), about_neighbours(request.kind) ? kHandMostNeighbours : 0)};
   if (request.device.size() > kHandMostDevice || !plain_name(request.device))
     return Error{"that is no device's name"};
   auto out = begin(Type::request);
@@ -146,12 +173,18 @@ Result<std::vector<std::byte>> encode(const HandRequest& request) {
   out.put_string(request.device, kHandMostDevice);
   out.put(static_cast<std::uint16_t>(request.qps.size()));
   for (const auto& qp : request.qps) put(out, qp);
+  if (about_neighbours(request.kind)) {
+    out.put(static_cast<std::uint16_t>(request.neighbours.size()));
+    for (const auto& neighbour : request.neighbours) put(out, neighbour);
+  }
   return finish(std::move(out));
 }
 
 Result<std::vector<std::byte>> encode(const HandReply& reply) {
   if (reply.qps.size() > kHandMostQps)
     return Error{fmt::format("{} QPs in one reply, at most {} are allowed", reply.qps.size(), kHandMostQps)};
+  if (reply.neighbours.size() > kHandMostNeighbours)
+    return Error{fmt::format("{} neighbours in one reply, at most {} are allowed", reply.neighbours.size(), kHandMostNeighbours)};
   auto out = begin(Type::reply);
   out.put(reply.id);
   out.put(reply.held_nanoseconds);
@@ -164,6 +197,13 @@ Result<std::vector<std::byte>> encode(const HandReply& reply) {
     put(out, qp.after);
     out.put_string(qp.error, kHandMostError);
   }
+  if (!reply.neighbours.empty()) {
+    out.put(static_cast<std::uint16_t>(reply.neighbours.size()));
+    for (const auto& neighbour : reply.neighbours) {
+      out.put(neighbour.state);
+      out.put_string(neighbour.error, kHandMostError);
+    }
+  }
   return finish(std::move(out));
 }
 
@@ -172,12 +212,13 @@ Result<HandRequest> decode_request(std::span<const std::byte> packet) {
   if (const auto header = check_header(in, packet.size(), Type::request); !header) return header.error();
   HandRequest request;
   const auto kind = in.get<std::uint8_t>();
-  if (kind < 1 || kind > 3) return Error{fmt::format("a request of kind {} is not known", kind)};
+  if (kind < 1 || kind > 5) return Error{fmt::format("a request of kind {} is not known", kind)};
   request.kind = static_cast<HandRequest::Kind>(kind);
   request.id = in.get<std::uint32_t>();
   request.device_index = in.get<std::uint32_t>();
   request.device = in.get_string(kHandMostDevice);
-  request.qps = get_list<HandQp>(in, get_qp);
+  request.qps = get_list<HandQp>(in, kHandMostQps, get_qp);
+  if (about_neighbours(request.kind)) request.neighbours = get_list<HandNeighbour>(in, kHandMostNeighbours, get_neighbour);
   if (in.failed() || in.left() > 0 || !plain_name(request.device)) return malformed();
   return request;
 }
@@ -189,7 +230,11 @@ Result<HandReply> decode_reply(std::span<const std::byte> packet) {
   reply.id = in.get<std::uint32_t>();
   reply.held_nanoseconds = in.get<std::uint64_t>();
   reply.error = in.get_string(kHandMostError);
-  reply.qps = get_list<HandQpReply>(in, get_qp_reply);
+  reply.qps = get_list<HandQpReply>(in, kHandMostQps, get_qp_reply);
+  if (in.left() > 0) {
+    reply.neighbours = get_list<HandNeighbourReply>(in, kHandMostNeighbours, get_neighbour_reply);
+    if (reply.neighbours.empty()) in.fail();
+  }
   if (in.failed() || in.left() > 0) return malformed();
   return reply;
 }

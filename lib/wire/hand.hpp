@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,7 @@ inline constexpr std::uint16_t kHandVersion = 1;
 inline constexpr std::size_t kHandMostQps = 512;  // of one packet; the daemon's side splits larger requests
 inline constexpr std::size_t kHandMostBytes = std::size_t{192} * 1024;  // of one packet
 inline constexpr std::size_t kHandMostDevice = 64;                      // IB_DEVICE_NAME_MAX
+inline constexpr std::size_t kHandMostNeighbours = 64;
 inline constexpr std::size_t kHandMostError = 240;  // of one sentence, longer ones are cut
 
 // What the hand reads of a QP that netlink does not tell (struct ib_uverbs_query_qp_resp).
@@ -52,14 +54,24 @@ struct HandQp {
 // As netlink shows it.
 HandQp hand_qp(const QpInfo& qp);
 
+// An ARP or ND entry.
+struct HandNeighbour {
+  std::uint32_t interface_index = 0;
+  bool v6 = false;
+  std::array<std::uint8_t, 16> address{};  // the first four bytes of an IPv4 one
+
+  friend bool operator==(const HandNeighbour&, const HandNeighbour&) = default;
+};
+
 struct HandRequest {
-  // probe: may the hand act here at all?
-  enum class Kind : std::uint8_t { query = 1, modify_min_rnr_timer = 2, probe = 3 };
+  // probe: may the hand act here at all? query_neighbours: may it, and how are they?
+  enum class Kind : std::uint8_t { query = 1, modify_min_rnr_timer = 2, probe = 3, query_neighbours = 4, refresh_neighbours = 5 };
   Kind kind = Kind::query;
   std::uint32_t id = 0;
   std::uint32_t device_index = 0;
   std::string device;  // "rxe1"
   std::vector<HandQp> qps;
+  std::vector<HandNeighbour> neighbours;  // of the two kinds that are about them, and of no other
 
   friend bool operator==(const HandRequest&, const HandRequest&) = default;
 };
@@ -72,14 +84,25 @@ struct HandQpReply {
 
   friend bool operator==(const HandQpReply&, const HandQpReply&) = default;
 };
+struct HandNeighbourReply {
+  std::uint16_t state = 0;  // NUD_*, before anything was done; 0 when it could not be read
+  std::string error;
+
+  friend bool operator==(const HandNeighbourReply&, const HandNeighbourReply&) = default;
+};
 struct HandReply {
   std::uint32_t id = 0;
   std::string error;  // the whole request failed
   std::vector<HandQpReply> qps;
+  std::vector<HandNeighbourReply> neighbours;  // in the order of the request
   std::uint64_t held_nanoseconds = 0;  // how long foreign descriptors were held, at most
 
   friend bool operator==(const HandReply&, const HandReply&) = default;
 };
+
+inline bool about_neighbours(HandRequest::Kind kind) {
+  return kind == HandRequest::Kind::query_neighbours || kind == HandRequest::Kind::refresh_neighbours;
+}
 
 // Encoding fails on what the other side would have to refuse: too many QPs, a name that is too long.
 Result<std::vector<std::byte>> encode(const HandRequest& request);

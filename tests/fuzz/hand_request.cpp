@@ -12,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto request = wire::decode_request(packet);
   if (!request) return 0;
   fuzz::demand(request->qps.size() <= wire::kHandMostQps, "the list is capped");
+  fuzz::demand(request->neighbours.size() <= wire::kHandMostNeighbours, "the list of neighbours is capped");
   const auto encoded = wire::encode(*request);
   fuzz::demand(encoded && std::ranges::equal(*encoded, packet), "decoded and encoded again it is the same packet");
   return 0;

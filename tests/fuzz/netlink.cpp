@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What netlink sockets bring, of all three families: RDMA's answers, DCB's, and the kernel's uevents.
+// What netlink sockets bring, of all families: RDMA's answers, DCB's, neighbours, and the kernel's uevents.
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "fuzz/entry.hpp"
 #include "sources/netdev_calls.hpp"
 #include "sources/nldev.hpp"
+#include "sources/rtneigh.hpp"
 #include "sources/uevents.hpp"
 
 using namespace rdmend;
@@ -54,11 +56,29 @@ void hear(std::span<const std::byte> message) {
   fuzz::demand(event->action.size() + event->subsystem.size() + event->name.size() + event->old_name.size() <= message.size(), "an event does not grow");
 }
 
+void meet(std::span<const std::byte> datagram, std::optional<std::uint32_t> sequence) {
+  std::size_t met = 0;
+  const auto progress = rtneigh::for_each(
+      datagram, sequence, [](std::uint32_t index) { return index != 0; },
+      [&](const rtneigh::Change& change) {
+        ++met;
+        in6_addr v6{};
+        const auto& address = change.entry.address;
+        fuzz::demand(inet_pton(AF_INET, address.c_str(), &v6) == 1 || inet_pton(AF_INET6, address.c_str(), &v6) == 1, "a neighbour has an address: " + address);
+        fuzz::demand(change.entry.link_address.size() <= std::size_t{32} * 3, "a link address is short");
+        fuzz::demand(change.entry.link_address.empty() || neighbour_resolved(change.entry.state), "who is not resolved has no link address");
+      });
+  fuzz::demand(met <= datagram.size() / 16, "there are no more neighbours than headers");
+  if (!progress) fuzz::demand(progress.error().code > 0 && progress.error().code < 4096, "an error is one of the kernel's");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span datagram{reinterpret_cast<const std::byte*>(data), size};
   decode(datagram);
+  meet(datagram, std::nullopt);
+  meet(datagram, kSequence);
   std::size_t visits = 0;
   const auto progress = nldev::for_each_message(datagram, kSequence, [&](nldev::Payload payload) -> Result<void> {
     ++visits;

@@ -23,14 +23,14 @@ inline const std::string kRaise = "raise_min_rnr_timer";
 struct Story {
   Story() {
     config.mode = config::Mode::act;
-    config.remedies.allow = {"raise_min_rnr_timer", "run_hook", "restart_unit", "advise"};
+    config.remedies.allow = {"raise_min_rnr_timer", "refresh_neighbour", "run_hook", "restart_unit", "advise"};
     config.remedies.units = {"opensm.service"};
     host.dump();
     open();
   }
   void open() {
     journal = std::make_unique<journal::Journal>(loop, directory.path());
-    remedies::Environment environment{loop, store, host, processes, host, units};
+    remedies::Environment environment{loop, store, host, processes, host, units, neighbours};
     executor = std::make_unique<remedies::Executor>(environment, *journal, config);
   }
   // rdmend ends as kill -9 would have it: nothing is said to anybody.
@@ -144,6 +144,7 @@ struct Story {
   FakeHost host{loop};
   FakeProcesses processes{loop};
   FakeUnits units{loop};
+  FakeNeighbours neighbours;
   config::Config config;
   std::unique_ptr<journal::Journal> journal;
   std::unique_ptr<remedies::Executor> executor;

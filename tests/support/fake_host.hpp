@@ -72,6 +72,7 @@ class FakeHost : public remedies::Hand, public remedies::QpTable {
   // --- Hand ---
   void request(wire::HandRequest request, milliseconds, std::function<void(Result<wire::HandReply>)> done) override {
     requests.push_back(request);
+    if (wire::about_neighbours(request.kind)) return loop_.post([this, request = std::move(request), done = std::move(done)] { done(about_neighbours(request)); });
     loop_.post([this, request = std::move(request), done = std::move(done)] { done(answer(request)); });
   }
   [[nodiscard]] std::string unavailable() const override { return why_unavailable; }
@@ -85,8 +86,17 @@ class FakeHost : public remedies::Hand, public remedies::QpTable {
   bool dumps_fail = false;
   int dumps = 0;
   bool device_gone = false;
+  std::string neighbour_error;
+  bool dies_over_neighbours = false;
 
  private:
+  Result<wire::HandReply> about_neighbours(const wire::HandRequest& request) const {
+    wire::HandReply reply;
+    reply.error = probe_error;
+    for ([[maybe_unused]] const auto& one : request.neighbours) reply.neighbours.push_back({static_cast<std::uint16_t>(NeighbourState::failed), neighbour_error});
+    if (dies_over_neighbours && request.kind == wire::HandRequest::Kind::refresh_neighbours) return Error{"the hand ended"};
+    return reply;
+  }
   Result<wire::HandReply> answer(const wire::HandRequest& request) {
     wire::HandReply reply;
     reply.error = request.kind == wire::HandRequest::Kind::probe ? probe_error : "";
@@ -183,6 +193,18 @@ class FakeUnits : public remedies::Units {
 
  private:
   VirtualReactor& loop_;
+};
+
+// The neighbours that the test says there are.
+class FakeNeighbours : public remedies::Neighbours {
+ public:
+  [[nodiscard]] std::vector<PortNeighbour> of(const std::string& device, const std::string& port) const override {
+    std::vector<PortNeighbour> out;
+    for (const auto& one : all)
+      if (one.device == device && one.port == port) out.push_back(one);
+    return out;
+  }
+  std::vector<PortNeighbour> all;
 };
 
 }  // namespace rdmend::test

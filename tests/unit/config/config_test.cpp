@@ -152,7 +152,7 @@ rdmend.yaml:12:19: error: external_labels: '0x' is not a label name; letters, di
 rdmend.yaml:12:30: error: external_labels.ok: expected a single value, found a list
 rdmend.yaml:12:35: error: external_labels: '__name__' is not a label name; letters, digits and '_', not beginning with a digit
 rdmend.yaml:13:20: error: remedies.allow: 'raise_rnr_timer' is not known; did you mean 'raise_min_rnr_timer'?
-rdmend.yaml:13:37: error: remedies.allow: 'everything' is not known; legal are: raise_min_rnr_timer, run_hook, restart_unit, advise
+rdmend.yaml:13:37: error: remedies.allow: 'everything' is not known; legal are: raise_min_rnr_timer, refresh_neighbour, run_hook, restart_unit, advise
 rdmend.yaml:13:58: error: remedies.units: 'opensm' is not the name of a unit with its suffix; write it like opensm.service
 rdmend.yaml:13:103: error: remedies.budget.qp.burst: 0 is out of range; legal is 1 to 1000000
 rdmend.yaml:14:19: error: metrics.per_qp: 'yes' is not a boolean; legal are: true, false

@@ -30,12 +30,13 @@ TEST_CASE("steps are described by what they will do") {
   CHECK(compiled("restart_unit", {scalar("unit", "opensm@0x1.service"), scalar("deadline", "2m")}) == "restart_unit opensm@0x1.service, deadline 2m");
   CHECK(compiled("restart_unit", {scalar("unit", "rdma.target")}) == "restart_unit rdma.target, deadline 30s");
   CHECK(compiled("advise", {scalar("about", "timeout")}) == "advise about timeout");
+  CHECK(compiled("refresh_neighbour", {}) == "refresh_neighbour");
 }
 
 TEST_CASE("kinds and parameters that do not exist") {
   CHECK(compiled("raise_min_rnr_timr", {}) == "r.yaml:3:5: error: unknown remedy 'raise_min_rnr_timr'; did you mean 'raise_min_rnr_timer'?\n");
   CHECK(compiled("reboot_everything", {}) ==
-        "r.yaml:3:5: error: unknown remedy 'reboot_everything'; legal are: raise_min_rnr_timer, run_hook, restart_unit, advise\n");
+        "r.yaml:3:5: error: unknown remedy 'reboot_everything'; legal are: raise_min_rnr_timer, refresh_neighbour, run_hook, restart_unit, advise\n");
   CHECK(compiled("raise_min_rnr_timer", {scalar("factr", "4")}) ==
         "r.yaml:4:7: error: unknown parameter 'factr' of raise_min_rnr_timer; did you mean 'factor'?\n");
   CHECK(compiled("advise", {scalar("about", "timeout"), scalar("zzzzzzzz", "x", 5)}) ==

@@ -107,6 +107,35 @@ TEST_CASE("the bytes are fixed: version, type and length first, little-endian") 
   CHECK(*encode(r) == expected);
 }
 
+TEST_CASE("neighbours are asked for and told, in their own kinds of request alone") {
+  HandRequest asked;
+  asked.kind = HandRequest::Kind::refresh_neighbours;
+  asked.id = 3;
+  asked.neighbours = {{7, false, {10, 0, 0, 1}}, {8, true, {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9}}};
+  const auto packet = *encode(asked);
+  REQUIRE(decode_request(packet));
+  CHECK(*decode_request(packet) == asked);
+  for (std::size_t size = 0; size < packet.size(); ++size) CHECK_FALSE(decode_request(std::span(packet).first(size)));
+  HandReply told;
+  told.neighbours = {{0x20, ""}, {0, "there is no such entry any more"}};
+  const auto answer = *encode(told);
+  REQUIRE(decode_reply(answer));
+  CHECK(*decode_reply(answer) == told);
+
+  auto other = asked;
+  other.kind = HandRequest::Kind::probe;
+  CHECK(encode(other).error().message == "2 neighbours in one request, at most 0 are allowed");
+  other = asked;
+  other.neighbours.resize(kHandMostNeighbours + 1);
+  CHECK(encode(other).error().message == "65 neighbours in one request, at most 64 are allowed");
+  other = asked;
+  other.neighbours[0].interface_index = 0;
+  CHECK(message(*encode(other)) == "the message is malformed");
+  other = asked;
+  other.neighbours[0].address[4] = 1;  // of an IPv4 address
+  CHECK(message(*encode(other)) == "the message is malformed");
+}
+
 TEST_CASE("every truncation and every extension of a message is refused") {
   const auto asked = *encode(request());
   const auto answered = *encode(reply());
@@ -139,8 +168,8 @@ TEST_CASE("a message that is not ours says why") {
     CHECK(message(packet) == "the message says it has 109 bytes, the packet has 108");
   }
   SECTION("an unknown kind") {
-    packet[8] = std::byte{4};
-    CHECK(message(packet) == "a request of kind 4 is not known");
+    packet[8] = std::byte{6};
+    CHECK(message(packet) == "a request of kind 6 is not known");
   }
   SECTION("nothing at all") { CHECK(message({}) == "a packet of 0 bytes is no message"); }
   SECTION("too much") { CHECK(message(Bytes(kHandMostBytes + 1)) == "a packet of 196609 bytes is no message"); }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "base/c_handle.hpp"
+#include "base/result.hpp"
+#include "rdma_netlink.hpp"
+#include "wire/hand.hpp"
+
+namespace rdmend::hand {
+
+// Route netlink, for ARP and ND entries alone; opened before the sandbox closes. Blocking, each answer within two seconds.
+class RouteNetlink {
+ public:
+  // `may_change`: this process has CAP_NET_ADMIN.
+  static Result<RouteNetlink> open(bool may_change);
+  // Answers a request of a kind that has neighbours.
+  wire::HandReply answer(const wire::HandRequest& request);
+
+ private:
+  RouteNetlink(mnl_socket* socket, bool may_change) : socket_(socket), may_change_(may_change) {}
+  wire::HandNeighbourReply treat(const wire::HandNeighbour& neighbour, bool refresh);
+  // The NUD_* state of the entry.
+  Result<std::uint16_t> state_of(const wire::HandNeighbour& neighbour);
+  // What the kernel does with an entry that somebody uses: an unresolved one is asked for again by broadcast, a resolved one's
+  // owner whether it is still there.
+  Result<void> resolve_again(const wire::HandNeighbour& neighbour, std::uint16_t state);
+  Result<std::optional<std::uint16_t>> ask(nlmsghdr* request);
+
+  CHandle<mnl_socket, mnl_socket_close> socket_;
+  bool may_change_;
+  std::uint32_t sequence_ = 0;
+};
+
+}  // namespace rdmend::hand
