@@ -30,9 +30,8 @@ ndmsg* begin_neighbour(std::array<char, kRouteRequest>& buffer, std::uint16_t ty
   return fixed;
 }
 
-int read_state(const nlmsghdr* message, void* data) {
-  if (message->nlmsg_type != RTM_NEWNEIGH || mnl_nlmsg_get_payload_len(message) < sizeof(ndmsg)) return MNL_CB_OK;
-  *static_cast<std::optional<std::uint16_t>*>(data) = static_cast<const ndmsg*>(mnl_nlmsg_get_payload(message))->ndm_state;
+int take_more_flags(const nlattr* field, void* flags) {
+  if (mnl_attr_get_type(field) == NDA_FLAGS_EXT && mnl_attr_validate(field, MNL_TYPE_U32) == 0) *static_cast<std::uint32_t*>(flags) = mnl_attr_get_u32(field);
   return MNL_CB_OK;
 }
 
@@ -49,39 +48,52 @@ Result<RouteNetlink> RouteNetlink::open(bool may_change) {
 }
 
 // Every request asks for an acknowledgement, so that each answer has an end.
-Result<std::optional<std::uint16_t>> RouteNetlink::ask(nlmsghdr* request) {
+Result<std::optional<RouteNetlink::Entry>> RouteNetlink::ask(nlmsghdr* request) {
   request->nlmsg_seq = ++sequence_;
   request->nlmsg_flags = static_cast<std::uint16_t>(request->nlmsg_flags | NLM_F_ACK);
   if (mnl_socket_sendto(socket_.get(), request, request->nlmsg_len) < 0) return errno_error("route netlink", errno);
   const auto id = mnl_socket_get_portid(socket_.get());
-  std::optional<std::uint16_t> state;
+  std::optional<Entry> entry;
   std::array<char, kRouteReceive> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   while (true) {
     const auto got = mnl_socket_recvfrom(socket_.get(), buffer.data(), buffer.size());
     if (got < 0) return errno_error("route netlink", errno);
     // What is left of an answer that was given up must not be taken for this one's.
     if (static_cast<std::size_t>(got) >= sizeof(nlmsghdr) && reinterpret_cast<const nlmsghdr*>(buffer.data())->nlmsg_seq != sequence_) continue;
-    const int more = mnl_cb_run(buffer.data(), static_cast<std::size_t>(got), sequence_, id, read_state, &state);
+    const int more = mnl_cb_run(buffer.data(), static_cast<std::size_t>(got), sequence_, id, take_entry, &entry);
     if (more < 0) return errno_error("route netlink", errno);
-    if (more == MNL_CB_STOP) return state;
+    if (more == MNL_CB_STOP) return entry;
   }
 }
 
-Result<std::uint16_t> RouteNetlink::state_of(const wire::HandNeighbour& neighbour) {
-  std::array<char, kRouteRequest> buffer{};
-  begin_neighbour(buffer, RTM_GETNEIGH, 0, neighbour);
-  const auto state = ask(reinterpret_cast<nlmsghdr*>(buffer.data()));
-  if (!state) return state.error().code == ENOENT ? Error{"there is no such entry any more", ENOENT} : state.error();
-  if (!*state) return Error{"the kernel tells nothing of the entry", EBADMSG};
-  return **state;
+int RouteNetlink::take_entry(const nlmsghdr* message, void* entry) {
+  if (message->nlmsg_type != RTM_NEWNEIGH || mnl_nlmsg_get_payload_len(message) < sizeof(ndmsg)) return MNL_CB_OK;
+  const auto* fixed = static_cast<const ndmsg*>(mnl_nlmsg_get_payload(message));
+  Entry found{fixed->ndm_state, fixed->ndm_flags, 0};
+  mnl_attr_parse(message, sizeof(ndmsg), take_more_flags, &found.more_flags);
+  *static_cast<std::optional<Entry>*>(entry) = found;
+  return MNL_CB_OK;
 }
 
-Result<void> RouteNetlink::resolve_again(const wire::HandNeighbour& neighbour, std::uint16_t state) {
+Result<RouteNetlink::Entry> RouteNetlink::read(const wire::HandNeighbour& neighbour) {
+  std::array<char, kRouteRequest> buffer{};
+  begin_neighbour(buffer, RTM_GETNEIGH, 0, neighbour);
+  const auto entry = ask(reinterpret_cast<nlmsghdr*>(buffer.data()));
+  if (!entry) return entry.error().code == ENOENT ? Error{"there is no such entry any more", ENOENT} : entry.error();
+  if (!*entry) return Error{"the kernel tells nothing of the entry", EBADMSG};
+  return **entry;
+}
+
+Result<void> RouteNetlink::resolve_again(const wire::HandNeighbour& neighbour, const Entry& entry) {
   std::array<char, kRouteRequest> buffer{};
   auto* fixed = begin_neighbour(buffer, RTM_NEWNEIGH, 0, neighbour);  // without NLM_F_CREATE: what has gone meanwhile is not made anew
+  // Whom the entry belongs to (a routing daemon's, one that the kernel keeps fresh) it would lose, were it not said again.
+  fixed->ndm_flags = static_cast<std::uint8_t>(entry.flags & NTF_EXT_LEARNED);
+  if (const auto managed = entry.more_flags & NTF_EXT_MANAGED; managed != 0)
+    mnl_attr_put_u32(reinterpret_cast<nlmsghdr*>(buffer.data()), NDA_FLAGS_EXT, managed);
   // Only what has a link address can be probed.
-  if ((state & (NUD_FAILED | NUD_INCOMPLETE)) != 0)
-    fixed->ndm_flags = NTF_USE;
+  if ((entry.state & (NUD_FAILED | NUD_INCOMPLETE)) != 0)
+    fixed->ndm_flags = static_cast<std::uint8_t>(fixed->ndm_flags | NTF_USE);
   else
     fixed->ndm_state = NUD_PROBE;
   const auto done = ask(reinterpret_cast<nlmsghdr*>(buffer.data()));
@@ -91,16 +103,16 @@ Result<void> RouteNetlink::resolve_again(const wire::HandNeighbour& neighbour, s
 
 wire::HandNeighbourReply RouteNetlink::treat(const wire::HandNeighbour& neighbour, bool refresh) {
   wire::HandNeighbourReply reply;
-  const auto state = state_of(neighbour);
-  if (!state) {
-    reply.error = state.error().message;
+  const auto entry = read(neighbour);
+  if (!entry) {
+    reply.error = entry.error().message;
     return reply;
   }
-  reply.state = *state;
-  if ((*state & (NUD_PERMANENT | NUD_NOARP)) != 0) {
+  reply.state = entry->state;
+  if ((entry->state & (NUD_PERMANENT | NUD_NOARP)) != 0) {
     reply.error = "the entry was set by hand and is not resolved";
   } else if (refresh) {
-    if (const auto done = resolve_again(neighbour, *state); !done) reply.error = done.error().message;
+    if (const auto done = resolve_again(neighbour, *entry); !done) reply.error = done.error().message;
   }
   return reply;
 }

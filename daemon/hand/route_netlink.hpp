@@ -9,7 +9,8 @@
 
 namespace rdmend::hand {
 
-// Route netlink, for ARP and ND entries alone; opened before the sandbox closes. Blocking, each answer within two seconds.
+// Route netlink, for ARP and ND entries alone; opened before the sandbox closes. Blocking: a request
+// waits for whoever holds the lock of the network configuration.
 class RouteNetlink {
  public:
   // `may_change`: this process has CAP_NET_ADMIN.
@@ -20,12 +21,17 @@ class RouteNetlink {
  private:
   RouteNetlink(mnl_socket* socket, bool may_change) : socket_(socket), may_change_(may_change) {}
   wire::HandNeighbourReply treat(const wire::HandNeighbour& neighbour, bool refresh);
-  // The NUD_* state of the entry.
-  Result<std::uint16_t> state_of(const wire::HandNeighbour& neighbour);
+  struct Entry {
+    std::uint16_t state = 0;         // NUD_*
+    std::uint8_t flags = 0;          // NTF_*
+    std::uint32_t more_flags = 0;    // NTF_EXT_*
+  };
+  Result<Entry> read(const wire::HandNeighbour& neighbour);
   // What the kernel does with an entry that somebody uses: an unresolved one is asked for again by broadcast, a resolved one's
   // owner whether it is still there.
-  Result<void> resolve_again(const wire::HandNeighbour& neighbour, std::uint16_t state);
-  Result<std::optional<std::uint16_t>> ask(nlmsghdr* request);
+  Result<void> resolve_again(const wire::HandNeighbour& neighbour, const Entry& entry);
+  Result<std::optional<Entry>> ask(nlmsghdr* request);
+  static int take_entry(const nlmsghdr* message, void* entry);
 
   CHandle<mnl_socket, mnl_socket_close> socket_;
   bool may_change_;

@@ -100,7 +100,7 @@ json dumps_json(const Core& core, const std::vector<QpDump>& dumps) {
     const auto peers = peer_states(core, dump);
     for (const auto& qp : dump.qps) {
       qps.push_back(qp_json(qp));
-      if (const auto known = peers.find({qp.port, qp.peer}); known != peers.end()) qps.back()["neighbour"] = known->second;
+      if (const auto known = peers.find({qp.port, neighbour_address(qp.peer)}); known != peers.end()) qps.back()["neighbour"] = known->second;
     }
     out.push_back({{"device", dump.device}, {"at", to_json(dump.at)}, {"truncated", dump.truncated}, {"qps", std::move(qps)}});
   }

@@ -17,7 +17,6 @@
 
 namespace rdmend::daemon {
 
-// The rooms, in the order that they need each other, and what flows between them. Private to daemon*.cpp.
 // What the sources know of neighbours, as remedies see it.
 class HostNeighbours : public remedies::Neighbours {
  public:
@@ -28,6 +27,7 @@ class HostNeighbours : public remedies::Neighbours {
   const sources::Host& host_;
 };
 
+// The rooms, in the order that they need each other, and what flows between them. Private to daemon*.cpp.
 struct Daemon::State {
   State(Loop& l, Settings s, const DaemonOptions& options);
 

@@ -153,7 +153,7 @@ FamilySection neighbours() {
           {
               {"rdma_neighbours", gauge, "device, port, state", "Entries on the port's network device and on those above it (VLANs, bonds), by the kernel's states."},
               {"rdma_neighbour_failures_total", counter, "device, port", "How often an entry of the port failed: the kernel asked for an address and nobody answered."},
-              {"rdma_neighbours_truncated", gauge, "device, port", "1 when there are more than 4096 entries on the RDMA ports of this host, and the rest is not seen."},
+              {"rdma_neighbours_truncated", gauge, "device, port", "1 when there are more than 4096 entries on the RDMA ports of this host, or more than 256 network devices, and the rest is not seen."},
               {"rdma_neighbour_state", gauge, "device, port, netdev, neighbour",
                "The kernel's number of an entry's state: 1 incomplete, 2 reachable, 4 stale, 8 delay, 16 probe, 32 failed, 128 permanent. In 1 and 32 no link address is known.", true},
               {"rdma_neighbour_queue_pairs", gauge, "device, port, netdev, neighbour", "Connected queue pairs of the port that rdma_cm led to the address.", true},

@@ -2,6 +2,7 @@
 #include "model/neighbour.hpp"
 
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace rdmend {
@@ -18,6 +19,12 @@ bool neighbour_resolved(std::uint16_t state) {
   for (const auto known : {reachable, stale, delay, probe, noarp, permanent})
     if (state == static_cast<std::uint16_t>(known)) return true;
   return false;
+}
+
+std::string neighbour_address(const std::string& peer) {
+  static constexpr std::string_view kMapped = "::ffff:";
+  const bool mapped = peer.starts_with(kMapped) && peer.find('.') != std::string::npos;
+  return mapped ? peer.substr(kMapped.size()) : peer;
 }
 
 }  // namespace rdmend

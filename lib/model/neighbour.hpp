@@ -13,6 +13,9 @@ std::string neighbour_state_name(std::uint16_t state);  // "failed"; "state 3" f
 // The kernel knows a link address for it, though perhaps an old one.
 bool neighbour_resolved(std::uint16_t state);
 
+// As entries name the address that a queue pair leads to: rdma_cm's IPv6 sockets call an IPv4 peer "::ffff:10.0.0.2".
+std::string neighbour_address(const std::string& peer);
+
 // One entry: who is at `address`, as this host knows it.
 struct Neighbour {
   std::uint32_t interface_index = 0;  // of the network device that it is on

@@ -108,6 +108,7 @@ class RefreshAction : public Action {
     if (std::all_of(all.begin(), all.end(), [](const auto& one) { return set_by_hand(one.entry); }))
       return fmt::format("{} was set by hand (permanent) and is not resolved", neighbour_name(all.front()));
     std::erase_if(all, [](const auto& one) { return set_by_hand(one.entry) || !for_hand(one.entry); });
+    if (all.empty()) return fmt::format("{}/{} has no entry of an address that could be asked for", device_, port_);
     if (all.size() > wire::kHandMostNeighbours) all.resize(wire::kHandMostNeighbours);
     chosen_ = std::move(all);
     return {};

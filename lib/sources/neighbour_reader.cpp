@@ -22,7 +22,6 @@ constexpr timeval kRouteSilence{10, 0};
 constexpr int kNeighbourQueue = 1 << 20;
 constexpr int kMostChangesAtOnce = 256;  // messages a wake-up: a storm must not keep the loop
 constexpr int kMostAbove = 3;            // a VLAN on a bond in a bridge
-constexpr std::size_t kMostInterfaces = 256;
 constexpr int kMostDropped = 65'536;
 
 // What still waits is older than what was dropped: taken in after the next reading it would undo that.
@@ -51,14 +50,18 @@ int NeighbourReader::open() {
   return 0;
 }
 
-void NeighbourReader::find(const std::string& netdev, const NeighbourPort& port, int depth, std::vector<NeighbourInterface>& into) const {
+void NeighbourReader::find(const std::string& netdev, const NeighbourPort& port, int depth, NeighbourReading& into) const {
+  if (into.truncated) return;
+  auto& known = into.interfaces;
   const auto directory = "class/net/" + netdev;
   const auto text = read_file(root_.get(), directory + "/ifindex");
   const auto index = text ? parse_number(*text) : std::nullopt;
-  if (!index || *index == 0 || *index > INT32_MAX || into.size() >= kMostInterfaces) return;
-  const auto same = [&](const NeighbourInterface& known) { return known.index == *index && known.of == port; };
-  if (std::any_of(into.begin(), into.end(), same)) return;
-  into.push_back({static_cast<std::uint32_t>(*index), netdev, port});
+  if (!index || *index == 0 || *index > INT32_MAX) return;
+  const auto same = [&](const NeighbourInterface& one) { return one.index == *index && one.of == port; };
+  if (std::any_of(known.begin(), known.end(), same)) return;
+  into.truncated = known.size() >= kMostInterfaces;
+  if (into.truncated) return;
+  known.push_back({static_cast<std::uint32_t>(*index), netdev, port});
   if (depth == kMostAbove) return;
   const auto names = list_dir(root_.get(), directory);
   if (!names) return;
@@ -99,7 +102,7 @@ NeighbourReading NeighbourReader::read(const std::vector<NeighbourPort>& ports) 
   NeighbourReading reading;
   reading.error = open();
   if (reading.error != 0) return reading;
-  for (const auto& port : ports) find(port.netdev, port, 0, reading.interfaces);
+  for (const auto& port : ports) find(port.netdev, port, 0, reading);
   std::vector<std::uint32_t> indexes;
   for (const auto& one : reading.interfaces)
     if (std::find(indexes.begin(), indexes.end(), one.index) == indexes.end()) indexes.push_back(one.index);

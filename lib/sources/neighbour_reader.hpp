@@ -25,10 +25,11 @@ struct NeighbourReading {
   int error = 0;  // errno: the entries could not be read
   std::vector<NeighbourInterface> interfaces;
   std::vector<Neighbour> entries;
-  bool truncated = false;  // there are more than kMostNeighbours
+  bool truncated = false;  // there are more than kMostNeighbours, or more than kMostInterfaces network devices
 };
 
 inline constexpr std::size_t kMostNeighbours = 4096;  // of the host, on the network devices of RDMA ports
+inline constexpr std::size_t kMostInterfaces = 256;   // of all RDMA ports together
 
 // Reads all neighbours of the ports. A dump waits for whoever holds the lock of the network configuration (a firmware that is
 // being reset), so this lives in a worker.
@@ -39,7 +40,7 @@ class NeighbourReader {
 
  private:
   int open();
-  void find(const std::string& netdev, const NeighbourPort& port, int depth, std::vector<NeighbourInterface>& into) const;
+  void find(const std::string& netdev, const NeighbourPort& port, int depth, NeighbourReading& into) const;
   int dump(std::uint32_t index, NeighbourReading& into);
 
   std::string sysfs_;

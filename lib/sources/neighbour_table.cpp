@@ -11,15 +11,9 @@ namespace rdmend::sources {
 namespace {
 
 constexpr std::size_t kMostCountedPorts = 1024;  // whose failures are counted, those that have gone included
-constexpr std::string_view kMapped = "::ffff:";  // an IPv4 peer as rdma_cm's IPv6 sockets name it
 
 bool leads_somewhere(const QpInfo& qp) {
   return !qp.peer.empty() && qp.state >= static_cast<std::uint8_t>(QpState::rtr) && qp.state <= static_cast<std::uint8_t>(QpState::sqe);
-}
-
-std::string plain_address(const std::string& address) {
-  const bool mapped = address.starts_with(kMapped) && address.find('.') != std::string::npos;
-  return mapped ? address.substr(kMapped.size()) : address;
 }
 
 bool has_failed(const Neighbour& entry) { return entry.state == static_cast<std::uint16_t>(NeighbourState::failed); }
@@ -45,6 +39,7 @@ void NeighbourTable::turn(const Neighbour& entry, const std::string& kind, const
 
 void NeighbourTable::change(Entry& entry, const Neighbour& now, std::vector<Turn>& turns) {
   const auto before = std::exchange(entry.now, now);
+  relief_ = relief_ || (before.state != 0 && !neighbour_resolved(before.state) && neighbour_resolved(now.state));
   if (has_failed(now) && !has_failed(before)) {
     if (const auto on = interfaces_.find(now.interface_index); on != interfaces_.end())
       for (const auto& one : on->second)
@@ -94,7 +89,10 @@ std::vector<NeighbourTable::Turn> NeighbourTable::apply(const rtneigh::Change& c
   const Key key{changed.entry.interface_index, changed.entry.address};
   if (!watches(key.first)) return turns;
   if (changed.gone) {
-    entries_.erase(key);
+    const auto known = entries_.find(key);
+    if (known == entries_.end()) return turns;
+    relief_ = relief_ || !neighbour_resolved(known->second.now.state);
+    entries_.erase(known);
   } else if (entries_.size() < kMostNeighbours || entries_.contains(key)) {
     change(entries_[key], changed.entry, turns);
   } else {
@@ -107,7 +105,7 @@ void NeighbourTable::take(const QpDump& dump) {
   auto& peers = peers_[dump.device];
   peers.clear();
   for (const auto& qp : dump.qps)
-    if (leads_somewhere(qp)) ++peers[{std::to_string(qp.port), plain_address(qp.peer)}];
+    if (leads_somewhere(qp)) ++peers[{std::to_string(qp.port), neighbour_address(qp.peer)}];
 }
 
 NeighbourTable::Scope NeighbourTable::scope_of(const PortKey& port) const {

@@ -37,6 +37,8 @@ class NeighbourTable {
   [[nodiscard]] bool watches(std::uint32_t interface_index) const { return interfaces_.contains(interface_index); }
   // One scope a port.
   [[nodiscard]] std::vector<Scope> scopes() const;
+  // Whether an entry that was not resolved has come to be, or has gone, since this was last asked.
+  bool take_relief() { return std::exchange(relief_, false); }
   // The entries of a port, those that queue pairs lead to and those that do not.
   [[nodiscard]] std::vector<PortNeighbour> of(const std::string& device, const std::string& port) const;
 
@@ -55,7 +57,7 @@ class NeighbourTable {
 
   std::map<std::uint32_t, std::vector<NeighbourInterface>> interfaces_;
   std::map<Key, Entry> entries_;
-  bool truncated_ = false;
+  bool truncated_ = false, relief_ = false;
   std::map<std::string, std::map<PortKey, std::size_t>> peers_;  // device: (port, address): queue pairs
   std::map<PortKey, std::uint64_t> failures_;
 };

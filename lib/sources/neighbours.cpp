@@ -50,8 +50,10 @@ void Neighbours::tick(std::vector<NeighbourPort> ports) {
     ports_ = std::move(ports);
     next_ = {};
   }
+  if (table_.take_relief()) emit(false);  // no rule is to fire for what was being resolved when it was read
   if (reading_ || reactor_.now().mono < next_) return;
   if (!ports_.empty()) return read_now();
+  stale_ = false;
   end_scopes({});
   tell(table_.replace({}));
 }

@@ -22,6 +22,8 @@ class Neighbours {
   void reconfigure(const Options& options);
   // Each interval, with the ports that there are: reads when it is time.
   void tick(std::vector<NeighbourPort> ports);
+  // They do not come within the deadline, or not at all.
+  [[nodiscard]] bool stale() const { return stale_; }
   void take(const QpDump& dump) { table_.take(dump); }
   void forget(const std::string& device) { table_.forget(device); }
   [[nodiscard]] std::vector<PortNeighbour> of(const std::string& device, const std::string& port) const { return table_.of(device, port); }

@@ -57,6 +57,23 @@ TEST_CASE("an entry that failed is asked for again, one that is resolved is prob
   }
 }
 
+TEST_CASE("a refresh takes an entry from nobody whose it is") {
+  if (!test::own_network()) return;
+  // As a routing daemon (EVPN) and an administrator make them.
+  for (const std::string owner : {"extern_learn", "managed"}) {
+    INFO(owner);
+    if (!test::neighbour("replace 10.9.0.6 lladdr 02:00:00:00:09:06 dev va nud reachable " + owner)) continue;  // an iproute2 or kernel before 5.16
+    const auto made = shown("10.9.0.6");
+    CHECK(made.find(owner) != std::string::npos);
+    CHECK(ask(Kind::refresh_neighbours, {on_va("10.9.0.6")}).neighbours.at(0).error.empty());
+    CHECK(shown("10.9.0.6").find(owner) != std::string::npos);
+    REQUIRE(test::neighbour("change 10.9.0.6 dev va nud failed " + owner));
+    CHECK(ask(Kind::refresh_neighbours, {on_va("10.9.0.6")}).neighbours.at(0).error.empty());  // failed, or asked for already where it is managed
+    CHECK(shown("10.9.0.6").find(owner) != std::string::npos);
+    test::neighbour("del 10.9.0.6 dev va");
+  }
+}
+
 TEST_CASE("an entry that was set by hand is left as it is, one that is not there is not made") {
   if (!test::own_network()) return;
   REQUIRE(test::neighbour("replace 10.9.0.4 lladdr 02:00:00:00:09:04 dev va nud permanent"));

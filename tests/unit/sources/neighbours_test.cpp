@@ -376,6 +376,39 @@ TEST_CASE("network devices above the port's are looked at too; a port that goes 
   CHECK_FALSE(site.loop.run_until([&] { return !site.values.empty(); }, milliseconds{100}));
 }
 
+TEST_CASE("neighbours that cannot be read are stale, as long as there is a port that has any") {
+  NEEDS_A_NETWORK();
+  NeighbourSite site;
+  site.options.sysfs = site.tree.path() + "/nothing";
+  site.begin();
+  CHECK(test::until(site.loop, [&] { return site.neighbours->stale(); }));
+  CHECK(site.values.empty());
+  site.neighbours->tick({});
+  CHECK_FALSE(site.neighbours->stale());
+}
+
+TEST_CASE("what was being resolved when it was read, and then is, is told at the next tick") {
+  NEEDS_A_NETWORK();
+  NeighbourSite site;
+  REQUIRE(test::neighbour("replace 10.9.0.7 lladdr 02:00:00:00:09:07 dev va nud reachable"));
+  REQUIRE(test::neighbour("change 10.9.0.7 dev va nud failed"));
+  site.begin();
+  REQUIRE(site.becomes(32, "10.9.0.7"));  // no queue pair leads there
+  REQUIRE(test::neighbour("change 10.9.0.7 lladdr 02:00:00:00:09:07 dev va nud reachable"));
+  REQUIRE(test::until(site.loop, [&] {
+    site.neighbours->tick({{"rxe1", "1", "va"}});
+    return site.state("10.9.0.7") == 2;
+  }));
+  REQUIRE(test::neighbour("change 10.9.0.7 dev va nud failed"));
+  REQUIRE(test::until(site.loop, [&] { return site.neighbours->of("rxe1", "1").at(0).entry.state == 32; }));
+  REQUIRE(test::neighbour("del 10.9.0.7 dev va"));
+  REQUIRE(test::until(site.loop, [&] {
+    site.neighbours->tick({{"rxe1", "1", "va"}});
+    return site.state("10.9.0.7") == -1;
+  }));
+  CHECK(site.urgent == 0);
+}
+
 TEST_CASE("when the kernel drops messages about neighbours, all are read again") {
   NEEDS_A_NETWORK();
   NeighbourSite site;
