@@ -60,6 +60,7 @@ FamilySection honesty() {
   return {"How far the rest can be believed",
           {
               {"rdma_device_stale", gauge, "device", "1 while the device's counters cannot be read within the deadline; its other series have ended."},
+              {"rdma_source_stale", gauge, "source", "1 while what is not read device by device does not answer within the deadline, or fails: devices (the search for those that come and go), neighbours."},
               {"rdma_counters_saturated", gauge, "device, port, name", "1 while a counter stands at the largest value of its width and can count no further."},
               {"rdma_counters_resets_total", counter, "device, port", "Falls of a counter that were resets, not wraps: a driver reload, or another tool that cleared it."},
               {"rdma_raw_series_dropped", gauge, "device, port", "Raw counters that are read and not told, because of raw_counters or because there are too many."},

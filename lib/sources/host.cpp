@@ -44,6 +44,7 @@ struct Host::State {
     tick = reactor.every(options.interval, [this] {
       for (auto& [name, device] : devices) device->tick();
       if (neighbours) neighbours->tick(ports_with_netdevs());
+      emit_sources();
     });
     rescan = reactor.every(kRescan, [this] { scan(); });
   }
@@ -52,6 +53,16 @@ struct Host::State {
     for (const auto& [name, device] : devices)
       for (const auto& port : device->netdevs()) ports.push_back({name, port.port, port.netdev});
     return ports;
+  }
+  // Whether what is of no one device is well.
+  void emit_sources() const {
+    Batch batch{.scope = "sources", .at = reactor.now().wall, .samples = {}};
+    const auto add = [&](const char* source, bool stale) {
+      batch.samples.push_back({Labels({{std::string(kMetricName), "rdma_source_stale"}, {"source", source}}), stale ? 1.0 : 0.0});
+    };
+    add("devices", scan_stale);
+    if (neighbours) add("neighbours", neighbours->stale());
+    sinks.batch(std::move(batch));
   }
   void listen() {
     auto opened = UeventListener::open(reactor, [this](const Uevent& event) { on_uevent(event); }, [this] { scan(); });
@@ -86,7 +97,7 @@ struct Host::State {
   std::set<const Device*> closed;              // of these, those that can be destroyed
   Reactor::Handle tick, rescan, sweep, scan_deadline;
   log::Limiter complaints{std::chrono::minutes{10}};
-  bool scanning = false, scan_again = false, searched = false;
+  bool scanning = false, scan_stale = false, scan_again = false, searched = false;
   bool said_none = false, said_exclusive = false, exclusive = false;
 };
 
@@ -114,6 +125,8 @@ void Host::State::scan() {
   }
   scan_again = false;
   scan_deadline = reactor.after(options.deadline, [this] {
+    scan_deadline.reset();
+    scan_stale = true;
     if (complaints.admit("scan", reactor.now().mono) >= 0)
       log::warning("sources", "looking for devices does not end: those that are known go on, no other is found", {{"looking_in", options.sysfs}});
   });
@@ -121,6 +134,7 @@ void Host::State::scan() {
     auto findings = std::make_shared<Findings>(finder->find());
     return [this, findings] {
       scanning = false;
+      if (scan_deadline) scan_stale = false;  // one that always takes too long stays stale
       scan_deadline.reset();
       if (scan_again)
         scan();

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "support/temp_directory.hpp"
@@ -36,6 +37,7 @@ struct FuseTree::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::string, Node> nodes;  // files and links, by path without the first slash; directories are what leads to them
+  std::set<std::string> silent;        // directories whose listing hangs
   int hanging = 0;
   struct fuse* fuse = nullptr;
   std::thread loop;
@@ -80,7 +82,13 @@ int read_link(const char* path, char* out, std::size_t size) {
 
 int read_directory(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info*, fuse_readdir_flags) {
   auto& s = state();
-  const std::scoped_lock lock(s.mutex);
+  std::unique_lock lock(s.mutex);
+  if (s.silent.contains(below(path))) {
+    ++s.hanging;
+    s.changed.notify_all();
+    s.changed.wait(lock, [&] { return !s.silent.contains(below(path)); });
+    --s.hanging;
+  }
   const auto prefix = below(path).empty() ? std::string() : below(path) + "/";
   std::string last;
   for (auto node = s.nodes.lower_bound(prefix); node != s.nodes.end() && node->first.starts_with(prefix); ++node) {
@@ -154,6 +162,7 @@ FuseTree::~FuseTree() {
     {
       const std::scoped_lock lock(s.mutex);
       s.nodes.clear();
+      s.silent.clear();
     }
     s.changed.notify_all();
     fuse_exit(s.fuse);
@@ -192,6 +201,15 @@ void FuseTree::fails(const std::string& name, int error) {
 void FuseTree::hangs(const std::string& name) {
   const std::scoped_lock lock(state_->mutex);
   state_->nodes[name].hangs = true;
+}
+
+void FuseTree::list_hangs(const std::string& directory, bool yes) {
+  const std::scoped_lock lock(state_->mutex);
+  if (yes)
+    state_->silent.insert(directory);
+  else
+    state_->silent.erase(directory);
+  state_->changed.notify_all();
 }
 
 void FuseTree::remove(const std::string& name) {

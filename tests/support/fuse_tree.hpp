@@ -22,12 +22,13 @@ class FuseTree {
   void link(const std::string& name, const std::string& target);
   void fails(const std::string& name, int error);
   void hangs(const std::string& name);
+  void list_hangs(const std::string& directory, bool yes);
   void remove(const std::string& name);
   // How often the file has been read, with whatever outcome.
   [[nodiscard]] int asked(const std::string& name) const;
-  // Waits until one hangs.
+  // Waits until a read or a listing hangs.
   bool await_hanging();
-  // Reads that hang now.
+  // Those that hang now.
   [[nodiscard]] int hanging() const;
 
   struct State;

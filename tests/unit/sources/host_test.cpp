@@ -38,7 +38,7 @@ TEST_CASE_METHOD(Site, "A2, A22: no device is a normal state; one that comes lat
   loop.advance(10s);
   REQUIRE(loop.run_until([&] { return count("device_removed") == 1; }));
   loop.advance(1s);
-  CHECK(values.empty());
+  CHECK(values == std::map<std::string, double>{{R"(rdma_source_stale{source="devices"})", 0}});
   CHECK(host->devices().empty());
 }
 

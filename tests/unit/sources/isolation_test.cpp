@@ -163,6 +163,28 @@ TEST_CASE_METHOD(FuseSite, "A20: reads of 1 device of 16 that nothing can interr
   }
 }
 
+TEST_CASE_METHOD(FuseSite, "A20: a search for devices that does not end is told; those that are known go on, and one that came meanwhile is found in the end") {
+  if (!possible()) return;
+  const std::string stale = R"(rdma_source_stale{source="devices"})";
+  device("mlx5_0");
+  start();
+  REQUIRE(await_device("mlx5_0"));
+  REQUIRE(tick({"mlx5_0"}));
+  CHECK(value(stale) == 0);
+  tree.list_hangs("class/infiniband", true);
+  for (int i = 0; i < 10; ++i) REQUIRE(tick({"mlx5_0"}));
+  REQUIRE(tree.await_hanging());
+  device("mlx5_1");
+  for (int i = 0; i < 3; ++i) REQUIRE(tick({"mlx5_0"}));
+  CHECK(value(stale) == 1);
+  CHECK(value(R"(rdma_device_stale{device="mlx5_0"})") == 0);
+  CHECK(host->devices().size() == 1);
+  tree.list_hangs("class/infiniband", false);
+  REQUIRE(await_device("mlx5_1"));
+  for (int i = 0; i < 100 && value(stale) != 0; ++i) REQUIRE(tick({"mlx5_0", "mlx5_1"}));  // the next search ends in time
+  CHECK(value(stale) == 0);
+}
+
 TEST_CASE_METHOD(FuseSite, "A20: a device that always takes longer than the deadline stays stale, for the rule that says so") {
   if (!possible()) return;
   device("mlx5_0");
