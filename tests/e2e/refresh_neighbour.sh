@@ -17,7 +17,14 @@ client=$!
 must 30 "[ \$(rdma resource show qp link rxe1 | grep -c 'type RC state RTS') -ge 1 ]" "rping does not connect: $(cat "$work"/rping-*.log)"
 state() { ip -j neigh show 10.0.0.2 dev v1 | jq -r '.[0].state[0] // ""'; }
 must 30 "[ \"\$(state)\" != '' ]" "host 1 has no entry of its peer"
-kill -STOP "$client"   # an application that waits: nothing goes over the wire that would resolve the entry by itself
+# An application that waits: nothing goes over the wire that would resolve the entry by itself. It must not have stopped where its peer
+# tries again and again (receiver not ready), and no entry may be about to be probed: who is asked learns who asks.
+sent() { cat /sys/class/infiniband/rxe[12]/ports/1/hw_counters/sent_pkts; }
+quiet() { local before; before=$(sent); sleep 1; [ "$(sent)" = "$before" ]; }
+stopped() { kill -STOP "$client"; quiet || { kill -CONT "$client"; return 1; }; }
+unasked() { [ -z "$(ip -4 neigh show nud delay nud probe nud incomplete)" ]; }
+must 60 stopped "the application does not come to rest"
+must 60 unasked "the neighbours do not come to rest: $(ip -4 neigh show)"
 start_rdmend "$work/rdmend.yaml"
 wait_for 60 "ctl query 'rdma_neighbour_queue_pairs{device=\"rxe1\",neighbour=\"10.0.0.2\"} > 0' | grep -q 10.0.0.2" ||
   fail "the peer is not seen: $(ctl query '{__name__=~"rdma_neighbour.*"}'; ctl qps; rdma resource show cm_id)"
