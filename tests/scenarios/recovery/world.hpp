@@ -140,8 +140,13 @@ class World {
     if (chooser_.next() % 40 == 0) daemon_down_until_ = kEnd;
     for (auto& h : hosts_) h.device.retries = static_cast<std::uint8_t>(chooser_.next() % 3);
     agreed_ = chooser_.next() % 20 != 0;
-    if (chooser_.next() % 30 == 0) push(static_cast<Tick>(chooser_.next() % 8000), What::die, chooser_.next() % 2);
-    if (chooser_.next() % 20 == 0) push(static_cast<Tick>(chooser_.next() % 8000), What::leave, chooser_.next() % 2);
+    benign_ = kind != 9 && daemon_down_until_ != kEnd;
+    if (chooser_.next() % 30 == 0) harm(What::die);
+    if (chooser_.next() % 20 == 0) harm(What::leave);
+  }
+  void harm(What what) {
+    push(static_cast<Tick>(chooser_.next() % 8000), what, chooser_.next() % 2);
+    benign_ = false;
   }
   // The daemon's word may have come to one end only; the other learns it from the first message.
   void agree() {
@@ -263,7 +268,9 @@ class World {
   // At each step of the protocol a systematic run may let the worst happen just before it. True when the host is no more.
   bool interferes(std::size_t host) {
     if (!systematic_) return false;
-    switch (chooser_.pick(5)) {
+    const auto choice = chooser_.pick(5);
+    benign_ = benign_ && (choice == 0 || choice == 4);
+    switch (choice) {
       case 1: die(host); return true;
       case 2: leave(host); return false;
       case 3:
@@ -305,6 +312,7 @@ class World {
   void bound(std::size_t host) {
     auto& h = hosts_[host];
     const auto refusal = h.agent->machine.state().refusal;
+    if (benign_ && h.agent->machine.cause() == RecoveryCause::gave_up) return wrong(host, "gives up though nothing was in the way for long");
     if (refusal == RecoveryRefusal::psn_foreign || refusal == RecoveryRefusal::psn_window) return wrong(host, "takes the other's PSN for foreign");
     if (!h.agent->machine.withholds()) {
       h.withholds = 0;
@@ -400,6 +408,7 @@ class World {
 
   Chooser& chooser_;
   bool systematic_, tracing_, agreed_ = true;
+  bool benign_ = true;  // all that is in the way of a recovery passes
   Mutant mutant_;
   std::array<Host, 2> hosts_;
   std::priority_queue<Event> events_;
