@@ -55,13 +55,15 @@ rping -c -a 10.0.0.2 -I 10.0.0.1 -C 1000000 > "$work/rping-client.log" 2>&1 & rp
 # Everything that it watches is there: counters, events of a device that it has open, netlink's queue pairs with the names of root's
 # processes and the peers of rdma_cm, devices that come and go later.
 must 30 "has_metric '^rdma_packets_sent_total.device=\"rxe1\",port=\"1\". [1-9]'"
+# shellcheck disable=SC2086
+kill -STOP $rpings   # their queue pairs stay; their traffic would take all of an emulated processor from what follows
 ip addr add 10.0.0.99/24 dev v1; ip addr del 10.0.0.99/24 dev v1
 must 30 "has_metric '^rdma_async_events_total.device=\"rxe1\",event=\"GID_CHANGE\".* [1-9]'"
 must 30 "has_metric '^rdma_qps.device=\"rxe2\",state=\"RTS\",type=\"RC\". [1-9]'"
 qps_of() { ctl qps --json | jq -r --arg comm "$1" '[.devices[] as $d | $d.qps[] | select(.comm == $comm) | $d.device + " " + (.peer // "")] | unique | join(", ")'; }
 wait_for 30 "[ \"\$(qps_of rping)\" = 'rxe1 10.0.0.2, rxe2 10.0.0.1' ]" || { ctl qps; fail "the peers of rdma_cm's queue pairs are not told"; }
 # shellcheck disable=SC2086
-kill $rpings   # they would take all of an emulated processor from what follows
+kill -KILL $rpings
 ip link add v3 type veth peer name p3; ip link set v3 up; rdma link add rxe3 type rxe netdev v3
 must 30 "has_metric '^rdma_port_state.device=\"rxe3\"'"
 must 30 "ls -l /proc/$(show MainPID)/fd | grep -q uverbs2" "a device that came later cannot be opened"
@@ -78,6 +80,7 @@ rules_before=$(rules)
 cat > /etc/rdmend/rules.d/test.yaml <<'E'
 groups:
 - name: test
+  interval: 1s
   rules:
   - alert: Added
     expr: rdma_port_state == 4
@@ -103,7 +106,7 @@ systemctl start rdmend.socket
 curl -sfg -m 60 -o "$work/page" 'http://[::1]:9879/metrics' || fail "the scrape that starts it gets no answer"
 must 60 "has_metric ^rdma_port_state" "it does not serve IPv4 on the socket"
 must 30 is_ready
-while [ ! -e "$work/enough" ]; do curl -s -m 60 -o "$work/page" -w '%{http_code} %{errormsg}\n' http://127.0.0.1:9879/metrics || true; done > "$work/scrapes" & scraper=$!
+while [ ! -e "$work/enough" ]; do curl -s -m 60 -o "$work/page" -w '%{http_code} %{errormsg}\n' http://127.0.0.1:9879/metrics || true; sleep 0.1; done > "$work/scrapes" & scraper=$!
 scraped() { grep -c ^200 "$work/scrapes" || true; }
 systemctl restart rdmend
 before=$(scraped)
