@@ -108,6 +108,13 @@ void NeighbourTable::take(const QpDump& dump) {
     if (leads_somewhere(qp)) ++peers[{std::to_string(qp.port), neighbour_address(qp.peer)}];
 }
 
+void NeighbourTable::forget(const std::string& device) {
+  peers_.erase(device);
+  for (auto& [index, ports] : interfaces_) std::erase_if(ports, [&](const NeighbourInterface& one) { return one.of.device == device; });
+  std::erase_if(interfaces_, [](const auto& interface) { return interface.second.empty(); });
+  std::erase_if(entries_, [&](const auto& entry) { return !watches(entry.first.first); });
+}
+
 NeighbourTable::Scope NeighbourTable::scope_of(const PortKey& port) const {
   const auto& device = port.first;
   const auto& number = port.second;

@@ -32,7 +32,8 @@ class NeighbourTable {
   std::vector<Turn> apply(const rtneigh::Change& change);
   // Which queue pairs lead where, from a device's latest dump.
   void take(const QpDump& dump);
-  void forget(const std::string& device) { peers_.erase(device); }
+  // The device has gone, and with it all that was known on its network devices alone.
+  void forget(const std::string& device);
 
   [[nodiscard]] bool watches(std::uint32_t interface_index) const { return interfaces_.contains(interface_index); }
   // One scope a port.

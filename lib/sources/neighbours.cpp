@@ -58,6 +58,16 @@ void Neighbours::tick(std::vector<NeighbourPort> ports) {
   tell(table_.replace({}));
 }
 
+void Neighbours::forget(const std::string& device) {
+  table_.forget(device);
+  std::erase_if(ports_, [&](const NeighbourPort& port) { return port.device == device; });
+  std::set<std::string> left;
+  for (const auto& scope : table_.scopes()) left.insert(scope.name);
+  std::erase_if(left, [&](const std::string& scope) { return !scopes_.contains(scope); });
+  end_scopes(left);
+  scopes_ = std::move(left);
+}
+
 void Neighbours::read_now() {
   next_ = reactor_.now().mono + interval_;
   again_ = false;
@@ -87,6 +97,8 @@ void Neighbours::on_reading(NeighbourReading reading) {
     end_scopes({});
     return complain(std::string("the neighbours cannot be read, their series end: ") + std::strerror(reading.error));  // NOLINT(concurrency-mt-unsafe)
   }
+  // A port may have gone while its neighbours were read.
+  std::erase_if(reading.interfaces, [&](const NeighbourInterface& one) { return std::find(ports_.begin(), ports_.end(), one.of) == ports_.end(); });
   tell(table_.replace(std::move(reading), changes));
   emit(false);
 }

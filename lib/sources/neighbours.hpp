@@ -25,7 +25,8 @@ class Neighbours {
   // They do not come within the deadline, or not at all.
   [[nodiscard]] bool stale() const { return stale_; }
   void take(const QpDump& dump) { table_.take(dump); }
-  void forget(const std::string& device) { table_.forget(device); }
+  // The device has gone: its series end at once.
+  void forget(const std::string& device);
   [[nodiscard]] std::vector<PortNeighbour> of(const std::string& device, const std::string& port) const { return table_.of(device, port); }
 
  private:

@@ -252,7 +252,8 @@ TEST_CASE("queue pairs lead to an address from RTR on, on their own port, and no
   CHECK(count(other_port) == 0);
   CHECK(count(dump_of("10.0.0.2")) == 1);
   table.forget("rxe1");
-  CHECK(series(table)[named("rdma_neighbour_queue_pairs")] == 0);
+  CHECK(table.scopes().empty());
+  CHECK_FALSE(table.watches(3));
 }
 
 TEST_CASE("what was notified while a reading was under way is newer than it, and counts once") {
@@ -359,6 +360,21 @@ TEST_CASE("the kernel's entries are read at the start, and what becomes of a pee
   CHECK(site.events.back() == "neighbour_moved: 10.9.0.2 on va, to which 1 queue pair leads: it was 02:00:00:00:09:02, it is 02:00:00:00:09:07");
   REQUIRE(test::neighbour("del 10.9.0.2 dev va"));
   REQUIRE(test::until(site.loop, [&] { return site.neighbours->of("rxe1", "1").size() == 1; }));
+}
+
+TEST_CASE("a device that goes takes its neighbours' series along at once, though they are being read") {
+  NEEDS_A_NETWORK();
+  NeighbourSite site;
+  REQUIRE(test::neighbour("add 10.9.0.2 lladdr 02:00:00:00:09:02 dev va nud reachable"));
+  site.begin();
+  REQUIRE(site.becomes(2));
+  site.neighbours->tick({{"rxe1", "1", "va"}, {"rxe9", "1", "vb"}});  // reads again
+  site.neighbours->forget("rxe1");
+  CHECK(site.ended == 1);
+  CHECK(site.values.empty());
+  REQUIRE(test::until(site.loop, [&] { return site.values.contains(R"(rdma_neighbours_truncated{device="rxe9",port="1"})"); }));
+  CHECK(site.neighbours->of("rxe1", "1").empty());
+  CHECK(site.ended == 1);
 }
 
 TEST_CASE("network devices above the port's are looked at too; a port that goes takes its series along") {
