@@ -173,7 +173,8 @@ void Recovery::drained(Instant, std::uint32_t generation, std::optional<std::uin
   if (expected) own_.expected.psn = *expected;
   if (generation != own_.generation || drain_ != Work::given) return;
   drain_ = Work::done;
-  new_psn_ = next_life_psn(next_psn, random);
+  // Beyond what was announced for a life that we never entered, too: the other may have, and its answers from there must be behind.
+  new_psn_ = next_life_psn(std::max(next_psn, new_psn_), random);
   own_.new_psn = wire_psn(new_psn_);
   enter(known);
 }

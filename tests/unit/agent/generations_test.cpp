@@ -193,6 +193,19 @@ TEST_CASE("a rebuild that fails half way is a life in which nothing came") {
   CHECK(a.machine.state().expected == RecoveryPsn{1, 5000, true});
 }
 
+TEST_CASE("each life begins beyond what was announced for the one before, though it was never entered") {
+  auto a = in_known();
+  const auto announced = a.machine.new_psn();
+  a.builds_well = false;
+  a.machine.heard(kNow, state_of(known, 1, RecoveryVerdict::yes));
+  a.act(kNow);
+  REQUIRE(a.machine.generation() == 2);
+  a.machine.heard(kNow, state_of(asked, 2, RecoveryVerdict::yes));
+  a.act(kNow);
+  REQUIRE(a.machine.state().phase == known);
+  CHECK(a.machine.new_psn() >= announced + kPsnGap);
+}
+
 TEST_CASE("a device that does not tell its PSN says so") {
   auto settings = kSettings;
   settings.live_psn = false;
