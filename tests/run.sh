@@ -3,7 +3,7 @@
 # tests/run.sh [--all] [--no-install]: installs what the tests need, builds, runs everything: unit, scenario, differential and virtual
 # machine tests of the release preset, then unit and scenario tests under the address and undefined behaviour sanitizers, then the fuzzers, ten
 # seconds each. It ends with ctest's summaries; the exit status is 0 when nothing failed.
-#   --all         also: clang and its tests, the thread sanitizer, clang-tidy, a minute of each fuzzer, a larger differential campaign, tests/soak.sh
+#   --all         also: the tests labelled long, clang and its tests, the thread sanitizer, clang-tidy, a minute of each fuzzer, a larger differential campaign, tests/soak.sh
 #   --no-install  leave the machine's packages alone
 set -uo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
@@ -46,7 +46,8 @@ finish() {
 }
 
 mkdir -p build
-sections=(build vm test); [ -z "$all" ] || sections+=(all)
+sections=(build vm test) usual=(-LE '^long$')
+[ -z "$all" ] || sections+=(all) usual=()
 [ -z "$install" ] || step "packages" packaging/install-packages.sh "${sections[@]}" || exit 1
 # Most of a test's time in a virtual machine is waiting: what else is to be built takes the processors meanwhile, when nobody else wants them.
 build_beside() {
@@ -56,7 +57,7 @@ build_beside() {
   trap "kill -- -$! 2> /dev/null" EXIT
 }
 # An emulated machine may be late: what fails is tried once more, and ctest says so.
-step "build release" build release && build_beside && step "test release" check release --repeat until-pass:2
+step "build release" build release && build_beside && step "test release" check release --repeat until-pass:2 "${usual[@]}"
 wait  # for what is still being built
 build_and_check_units asan
 step "fuzzing" tests/fuzz/run.sh "$([ -n "$all" ] && echo 60 || echo 10)"

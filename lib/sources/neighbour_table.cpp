@@ -148,6 +148,7 @@ std::vector<NeighbourTable::Scope> NeighbourTable::scopes() const {
   for (const auto& [index, all] : interfaces_)
     for (const auto& one : all) ports.insert({one.of.device, one.of.port});
   std::vector<Scope> out;
+  out.reserve(ports.size());
   for (const auto& port : ports) out.push_back(scope_of(port));
   return out;
 }

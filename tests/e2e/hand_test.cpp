@@ -15,7 +15,8 @@ TEST_CASE("every QP of an unmodified process is read right, whichever thread mad
   for (const std::string mode : {"main", "threads", "ended", "twice"}) {
     INFO(mode);
     QpOwner owner(mode, 40);
-    for (const auto& [device, qps] : owner.made) {
+    for (const auto& made : owner.made) {
+      const auto& device = made.first;
       auto request = bench.about(device, HandBench::all(owner, device));
       REQUIRE(request.qps.size() == 40);
       // The kernel tells the thread, and nothing once it has ended, which is a moment after its owner could join it.
@@ -39,7 +40,7 @@ TEST_CASE("every QP of an unmodified process is read right, whichever thread mad
         INFO(device << " qpn " << qp.qpn << " " << qp.error);
         CHECK(qp.tgid == static_cast<std::uint32_t>(owner.pid()));
         REQUIRE(qp.before);
-        CHECK(qp.before->min_rnr_timer == qps.at(qp.qpn));
+        CHECK(qp.before->min_rnr_timer == made.second.at(qp.qpn));
         CHECK(qp.before->timeout == 14);
         CHECK(qp.before->retry_cnt == 7);
         CHECK(qp.before->rnr_retry == 7);
