@@ -65,7 +65,7 @@ struct Host::State {
     sinks.batch(std::move(batch));
   }
   void listen() {
-    auto opened = UeventListener::open(reactor, [this](const Uevent& event) { on_uevent(event); }, [this] { scan(); });
+    auto opened = listen_for_uevents(reactor, [this](const Uevent& event) { on_uevent(event); }, [this] { scan(); });
     if (opened)
       uevents.emplace(std::move(*opened));
     else
@@ -89,7 +89,7 @@ struct Host::State {
   Choice choice;
   std::shared_ptr<Finder> finder;
   std::unique_ptr<Worker> find_worker;
-  std::optional<UeventListener> uevents;
+  std::optional<KernelListener> uevents;
   std::unique_ptr<Neighbours> neighbours;
   Memory memory;
   std::map<std::string, std::unique_ptr<Device>> devices;

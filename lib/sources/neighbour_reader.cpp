@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::size_t kRouteDatagram = 65'536;  // the kernel fills at most 32 KiB of a dump at once
 constexpr timeval kRouteSilence{10, 0};
-constexpr int kNeighbourQueue = 1 << 20;
-constexpr int kMostChangesAtOnce = 256;  // messages a wake-up: a storm must not keep the loop
 constexpr int kMostAbove = 3;            // a VLAN on a bond in a bridge
 constexpr int kMostDropped = 65'536;
 
@@ -115,34 +113,18 @@ NeighbourReading NeighbourReader::read(const std::vector<NeighbourPort>& ports) 
   return reading;
 }
 
-Result<NeighbourListener> NeighbourListener::open(Reactor& reactor, std::function<bool(std::uint32_t)> wanted, std::function<void(const rtneigh::Change&)> hear,
-                                                  std::function<void()> lost) {
-  UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
-  if (!fd) return errno_error("opening route netlink", errno);
-  setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &kNeighbourQueue, sizeof kNeighbourQueue);
-  sockaddr_nl address{};
-  address.nl_family = AF_NETLINK;
-  address.nl_groups = RTMGRP_NEIGH;
-  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return errno_error("binding route netlink", errno);
-  auto on_readable = [descriptor = fd.get(), wanted = std::move(wanted), hear = std::move(hear), lost = std::move(lost)](Reactor::Ready) {
-    std::array<std::byte, 8192> message;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-    for (int i = 0; i < kMostChangesAtOnce; ++i) {
-      sockaddr_nl from{};
-      socklen_t from_size = sizeof from;
-      const auto length = recvfrom(descriptor, message.data(), message.size(), 0, reinterpret_cast<sockaddr*>(&from), &from_size);
-      if (length < 0 && errno == EINTR) continue;
-      if (length < 0 && errno == ENOBUFS) {
-        drop_all(descriptor);
+Result<KernelListener> listen_for_neighbours(Reactor& reactor, std::function<bool(std::uint32_t)> wanted, std::function<void(const rtneigh::Change&)> hear,
+                                             std::function<void()> lost) {
+  return KernelListener::open(
+      reactor, {NETLINK_ROUTE, RTMGRP_NEIGH, "route netlink"},
+      [wanted = std::move(wanted), hear = std::move(hear)](std::span<const std::byte> message) {
+        // What is broken in a message concerns that one alone.
+        [[maybe_unused]] const auto heard = rtneigh::for_each(message, std::nullopt, wanted, hear);
+      },
+      [lost = std::move(lost)](int fd) {
+        drop_all(fd);
         lost();
-      }
-      if (length < 0) return;
-      if (from.nl_pid != 0) continue;  // any process may send here; only the kernel is believed
-      // What is broken in a message concerns that one alone.
-      [[maybe_unused]] const auto heard = rtneigh::for_each(std::span(message).first(static_cast<std::size_t>(length)), std::nullopt, wanted, hear);
-    }
-  };
-  auto watch = reactor.watch(fd.get(), {.readable = true}, std::move(on_readable));
-  return NeighbourListener(std::move(fd), std::move(watch));
+      });
 }
 
 }  // namespace rdmend::sources

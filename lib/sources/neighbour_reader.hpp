@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/reactor.hpp"
 #include "base/unique_fd.hpp"
+#include "sources/kernel_listener.hpp"
 #include "sources/rtneigh.hpp"
 
 namespace rdmend::sources {
@@ -49,16 +49,8 @@ class NeighbourReader {
 };
 
 // The kernel's own word when an entry changes; it takes no lock of the network configuration, so it is read on the loop.
-class NeighbourListener {
- public:
-  // `lost` is called when the kernel dropped messages: read everything again.
-  static Result<NeighbourListener> open(Reactor& reactor, std::function<bool(std::uint32_t)> wanted, std::function<void(const rtneigh::Change&)> hear,
-                                        std::function<void()> lost);
-
- private:
-  NeighbourListener(UniqueFd fd, Reactor::Handle watch) : fd_(std::move(fd)), watch_(std::move(watch)) {}
-  UniqueFd fd_;
-  Reactor::Handle watch_;
-};
+// `lost` is called when the kernel dropped messages: read everything again.
+Result<KernelListener> listen_for_neighbours(Reactor& reactor, std::function<bool(std::uint32_t)> wanted, std::function<void(const rtneigh::Change&)> hear,
+                                             std::function<void()> lost);
 
 }  // namespace rdmend::sources

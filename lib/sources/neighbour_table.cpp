@@ -118,7 +118,7 @@ void NeighbourTable::forget(const std::string& device) {
 NeighbourTable::Scope NeighbourTable::scope_of(const PortKey& port) const {
   const auto& device = port.first;
   const auto& number = port.second;
-  Scope scope{"neighbours/" + device + '/' + number, {}};
+  Scope scope{scopes_of(device) + number, {}};
   const auto add = [&](const char* metric, std::vector<Labels::Pair> labels, double value) {
     labels.insert(labels.end(), {{std::string(kMetricName), metric}, {"device", device}, {"port", number}});
     scope.samples.push_back({Labels(std::move(labels)), value});

@@ -38,6 +38,8 @@ class NeighbourTable {
   [[nodiscard]] bool watches(std::uint32_t interface_index) const { return interfaces_.contains(interface_index); }
   // One scope a port.
   [[nodiscard]] std::vector<Scope> scopes() const;
+  // What the names of a device's scopes begin with; its ports' numbers follow.
+  static std::string scopes_of(const std::string& device) { return "neighbours/" + device + '/'; }
   // Whether an entry that was not resolved has come to be, or has gone, since this was last asked.
   bool take_relief() { return std::exchange(relief_, false); }
   // The entries of a port, those that queue pairs lead to and those that do not.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace rdmend::sources {
 namespace {
@@ -22,7 +23,7 @@ Neighbours::Neighbours(Reactor& reactor, const Options& options, const Sinks& si
       worker_(reactor, "neighbours") {}
 
 void Neighbours::start() {
-  auto opened = NeighbourListener::open(
+  auto opened = listen_for_neighbours(
       reactor_, [this](std::uint32_t index) { return reading_ || table_.watches(index); }, [this](const rtneigh::Change& change) { on_change(change); },
       [this] {
         next_ = {};
@@ -62,8 +63,8 @@ void Neighbours::forget(const std::string& device) {
   table_.forget(device);
   std::erase_if(ports_, [&](const NeighbourPort& port) { return port.device == device; });
   std::set<std::string> left;
-  for (const auto& scope : table_.scopes()) left.insert(scope.name);
-  std::erase_if(left, [&](const std::string& scope) { return !scopes_.contains(scope); });
+  std::copy_if(scopes_.begin(), scopes_.end(), std::inserter(left, left.end()),
+               [&](const std::string& scope) { return !scope.starts_with(NeighbourTable::scopes_of(device)); });
   end_scopes(left);
   scopes_ = std::move(left);
 }

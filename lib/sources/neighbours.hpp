@@ -44,7 +44,7 @@ class Neighbours {
   milliseconds interval_, deadline_after_;
   NeighbourTable table_;
   std::shared_ptr<NeighbourReader> reader_;
-  std::optional<NeighbourListener> listener_;
+  std::optional<KernelListener> listener_;
   std::vector<NeighbourPort> ports_;
   std::vector<rtneigh::Change> meanwhile_;  // while a reading is under way: it may be older than they are
   bool reading_ = false, again_ = false, stale_ = false;

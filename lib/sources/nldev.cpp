@@ -10,22 +10,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sources/netlink_walk.hpp"
+
 namespace rdmend::sources::nldev {
 namespace {
 
 Error malformed(const char* what) { return {std::string("rdma netlink: ") + what, EBADMSG}; }
-
-// Visits each attribute that fits; a length that reaches beyond the payload ends the walk.
-template <class Visit>
-void for_each_attribute(Payload payload, Visit visit) {
-  while (payload.size() >= sizeof(nlattr)) {
-    nlattr header{};
-    std::memcpy(&header, payload.data(), sizeof header);
-    if (header.nla_len < sizeof header || header.nla_len > payload.size()) return;
-    visit(header.nla_type & NLA_TYPE_MASK, payload.subspan(sizeof header, header.nla_len - sizeof header));
-    payload = payload.subspan(std::min<std::size_t>(MNL_ALIGN(header.nla_len), payload.size()));
-  }
-}
 
 template <class Number>
 std::optional<Number> number(Payload value) {
@@ -207,12 +197,11 @@ Result<bool> decode_shared_netns(Payload payload) {
 }
 
 Result<Progress> for_each_message(std::span<const std::byte> datagram, std::uint32_t sequence, const std::function<Result<void>(Payload)>& visit) {
-  while (datagram.size() >= sizeof(nlmsghdr)) {
-    nlmsghdr header{};
-    std::memcpy(&header, datagram.data(), sizeof header);
-    if (header.nlmsg_len < sizeof header || header.nlmsg_len > datagram.size()) return malformed("a message longer than its datagram");
-    const auto payload = datagram.subspan(sizeof header, header.nlmsg_len - sizeof header);
-    datagram = datagram.subspan(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), datagram.size()));
+  while (has_message(datagram)) {
+    const auto message = take_message(datagram, "rdma netlink");
+    if (!message) return message.error();
+    const auto& header = message->header;
+    const auto payload = message->payload;
     if (header.nlmsg_seq != sequence) continue;  // the late answer to a request that was given up
     if (header.nlmsg_type == NLMSG_ERROR || header.nlmsg_type == NLMSG_DONE) {
       // Both begin with a negative errno, 0 for success.

@@ -10,26 +10,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
+
+#include "sources/netlink_walk.hpp"
 
 namespace rdmend::sources::rtneigh {
 namespace {
 
 constexpr std::size_t kMostLinkAddress = 32;  // MAX_ADDR_LEN of the kernel; an InfiniBand one has 20 bytes
-
-Error route_fault(const char* what) { return {std::string("route netlink: ") + what, EBADMSG}; }
-
-template <class Visit>
-void for_each_field(Payload payload, Visit visit) {
-  while (payload.size() >= sizeof(nlattr)) {
-    nlattr header{};
-    std::memcpy(&header, payload.data(), sizeof header);
-    if (header.nla_len < sizeof header || header.nla_len > payload.size()) return;
-    visit(header.nla_type & NLA_TYPE_MASK, payload.subspan(sizeof header, header.nla_len - sizeof header));
-    payload = payload.subspan(std::min<std::size_t>(MNL_ALIGN(header.nla_len), payload.size()));
-  }
-}
 
 std::string host_text(int family, Payload value) {
   char out[INET6_ADDRSTRLEN] = "";
@@ -60,7 +48,7 @@ std::optional<Change> decode_rest(const ndmsg& fixed, Payload payload, bool dele
   auto& entry = change.entry;
   entry.interface_index = static_cast<std::uint32_t>(fixed.ndm_ifindex);
   entry.state = fixed.ndm_state;
-  for_each_field(payload.subspan(std::min<std::size_t>(MNL_ALIGN(sizeof fixed), payload.size())), [&](int type, Payload value) {
+  for_each_attribute(payload.subspan(std::min<std::size_t>(MNL_ALIGN(sizeof fixed), payload.size())), [&](int type, Payload value) {
     if (type == NDA_DST) entry.address = host_text(fixed.ndm_family, value);
     if (type == NDA_LLADDR) entry.link_address = link_text(value);
   });
@@ -79,12 +67,11 @@ std::optional<Change> decode(Payload payload, bool deleted) {
 
 Result<Progress> for_each(Payload datagram, std::optional<std::uint32_t> sequence, const std::function<bool(std::uint32_t)>& wanted,
                           const std::function<void(Change)>& visit) {
-  while (datagram.size() >= sizeof(nlmsghdr)) {
-    nlmsghdr header{};
-    std::memcpy(&header, datagram.data(), sizeof header);
-    if (header.nlmsg_len < sizeof header || header.nlmsg_len > datagram.size()) return route_fault("a message longer than its datagram");
-    const auto payload = datagram.subspan(sizeof header, header.nlmsg_len - sizeof header);
-    datagram = datagram.subspan(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), datagram.size()));
+  while (has_message(datagram)) {
+    const auto message = take_message(datagram, "route netlink");
+    if (!message) return message.error();
+    const auto& header = message->header;
+    const auto payload = message->payload;
     if (sequence && header.nlmsg_seq != *sequence) continue;  // the late answer to a request that was given up
     if (header.nlmsg_type == NLMSG_ERROR || header.nlmsg_type == NLMSG_DONE) {
       if (!sequence) continue;

@@ -6,9 +6,7 @@
 #include <span>
 #include <string>
 
-#include "base/reactor.hpp"
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
+#include "sources/kernel_listener.hpp"
 
 namespace rdmend::sources {
 
@@ -23,15 +21,7 @@ struct Uevent {
 std::optional<Uevent> parse_uevent(std::span<const std::byte> message);
 
 // The kernel's own broadcasts, not udevd's, which come only after /dev has been dealt with: too late to let a device go.
-class UeventListener {
- public:
-  // `lost` is called when the kernel dropped messages: look at everything again.
-  static Result<UeventListener> open(Reactor& reactor, std::function<void(const Uevent&)> hear, std::function<void()> lost);
-
- private:
-  UeventListener(UniqueFd fd, Reactor::Handle watch) : fd_(std::move(fd)), watch_(std::move(watch)) {}
-  UniqueFd fd_;
-  Reactor::Handle watch_;
-};
+// `lost` is called when the kernel dropped messages: look at everything again.
+Result<KernelListener> listen_for_uevents(Reactor& reactor, std::function<void(const Uevent&)> hear, std::function<void()> lost);
 
 }  // namespace rdmend::sources
