@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <libmnl/libmnl.h>
 #include <rdma/rdma_netlink.h>
-#include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <sys/time.h>
 
 #include <array>
 #include <cerrno>
@@ -114,30 +112,14 @@ int read_qps(const nlmsghdr* message, void* data) {
 }  // namespace
 
 Result<RdmaNetlink> RdmaNetlink::open() {
-  RdmaNetlink netlink(mnl_socket_open2(NETLINK_RDMA, SOCK_CLOEXEC));
-  if (!netlink.socket_) return errno_error("RDMA netlink", errno);
-  if (mnl_socket_bind(netlink.socket_.get(), 0, MNL_SOCKET_AUTOPID) != 0) return errno_error("RDMA netlink", errno);
-  const timeval limit{5, 0};
-  if (setsockopt(mnl_socket_get_fd(netlink.socket_.get()), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0)
-    return errno_error("RDMA netlink", errno);
-  return netlink;
+  auto netlink = Netlink::open(NETLINK_RDMA, "RDMA netlink", std::chrono::seconds{5});
+  if (!netlink) return netlink.error();
+  return RdmaNetlink(std::move(*netlink));
 }
 
-Result<void> RdmaNetlink::ask(std::vector<char>& request, Callback callback, void* data) {
-  auto* header = reinterpret_cast<nlmsghdr*>(request.data());
-  header->nlmsg_seq = ++sequence_;
-  if (mnl_socket_sendto(socket_.get(), header, header->nlmsg_len) < 0) return errno_error("RDMA netlink", errno);
-  const auto id = mnl_socket_get_portid(socket_.get());
+Result<void> RdmaNetlink::ask(std::vector<char>& request, Netlink::Callback callback, void* data) {
   std::vector<char> buffer(kReceive);
-  while (true) {
-    const auto got = mnl_socket_recvfrom(socket_.get(), buffer.data(), buffer.size());
-    if (got < 0) return errno_error("RDMA netlink", errno);
-    // What is left of an answer that was given up must not be taken for this one's.
-    if (reinterpret_cast<const nlmsghdr*>(buffer.data())->nlmsg_seq != sequence_) continue;
-    const int more = mnl_cb_run(buffer.data(), static_cast<std::size_t>(got), sequence_, id, callback, data);
-    if (more < 0) return errno_error("RDMA netlink", errno);
-    if (more == MNL_CB_STOP) return {};
-  }
+  return netlink_.ask(reinterpret_cast<nlmsghdr*>(request.data()), buffer, callback, data);
 }
 
 Result<Device> RdmaNetlink::device(std::uint32_t index) {

@@ -6,13 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/c_handle.hpp"
 #include "base/result.hpp"
 #include "model/qp.hpp"
-
-struct mnl_socket;
-struct nlmsghdr;
-extern "C" int mnl_socket_close(mnl_socket* socket);
+#include "netlink.hpp"
 
 namespace rdmend::hand {
 
@@ -36,12 +32,10 @@ class RdmaNetlink {
   static constexpr std::size_t kMostQps = std::size_t{1} << 17;
 
  private:
-  explicit RdmaNetlink(mnl_socket* socket) : socket_(socket) {}
-  using Callback = int (*)(const nlmsghdr*, void*);
-  Result<void> ask(std::vector<char>& request, Callback callback, void* data);
+  explicit RdmaNetlink(Netlink netlink) : netlink_(std::move(netlink)) {}
+  Result<void> ask(std::vector<char>& request, Netlink::Callback callback, void* data);
 
-  CHandle<mnl_socket, mnl_socket_close> socket_;
-  std::uint32_t sequence_ = 0;
+  Netlink netlink_;
 };
 
 }  // namespace rdmend::hand

@@ -4,8 +4,6 @@
 #include <libmnl/libmnl.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 #include <array>
 #include <cerrno>
@@ -38,32 +36,18 @@ int take_more_flags(const nlattr* field, void* flags) {
 }  // namespace
 
 Result<RouteNetlink> RouteNetlink::open(bool may_change) {
-  RouteNetlink netlink(mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC), may_change);
-  if (!netlink.socket_) return errno_error("route netlink", errno);
-  if (mnl_socket_bind(netlink.socket_.get(), 0, MNL_SOCKET_AUTOPID) != 0) return errno_error("route netlink", errno);
-  const timeval limit{2, 0};
-  if (setsockopt(mnl_socket_get_fd(netlink.socket_.get()), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0)
-    return errno_error("route netlink", errno);
-  return netlink;
+  auto netlink = Netlink::open(NETLINK_ROUTE, "route netlink", std::chrono::seconds{2});
+  if (!netlink) return netlink.error();
+  return RouteNetlink(std::move(*netlink), may_change);
 }
 
 // Every request asks for an acknowledgement, so that each answer has an end.
 Result<std::optional<RouteNetlink::Entry>> RouteNetlink::ask(nlmsghdr* request) {
-  request->nlmsg_seq = ++sequence_;
   request->nlmsg_flags = static_cast<std::uint16_t>(request->nlmsg_flags | NLM_F_ACK);
-  if (mnl_socket_sendto(socket_.get(), request, request->nlmsg_len) < 0) return errno_error("route netlink", errno);
-  const auto id = mnl_socket_get_portid(socket_.get());
   std::optional<Entry> entry;
   std::array<char, kRouteReceive> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  while (true) {
-    const auto got = mnl_socket_recvfrom(socket_.get(), buffer.data(), buffer.size());
-    if (got < 0) return errno_error("route netlink", errno);
-    // What is left of an answer that was given up must not be taken for this one's.
-    if (static_cast<std::size_t>(got) >= sizeof(nlmsghdr) && reinterpret_cast<const nlmsghdr*>(buffer.data())->nlmsg_seq != sequence_) continue;
-    const int more = mnl_cb_run(buffer.data(), static_cast<std::size_t>(got), sequence_, id, take_entry, &entry);
-    if (more < 0) return errno_error("route netlink", errno);
-    if (more == MNL_CB_STOP) return entry;
-  }
+  if (const auto asked = netlink_.ask(request, buffer, take_entry, &entry); !asked) return asked.error();
+  return entry;
 }
 
 int RouteNetlink::take_entry(const nlmsghdr* message, void* entry) {

@@ -2,9 +2,8 @@
 #pragma once
 #include <optional>
 
-#include "base/c_handle.hpp"
 #include "base/result.hpp"
-#include "rdma_netlink.hpp"
+#include "netlink.hpp"
 #include "wire/hand.hpp"
 
 namespace rdmend::hand {
@@ -19,7 +18,7 @@ class RouteNetlink {
   wire::HandReply answer(const wire::HandRequest& request);
 
  private:
-  RouteNetlink(mnl_socket* socket, bool may_change) : socket_(socket), may_change_(may_change) {}
+  RouteNetlink(Netlink netlink, bool may_change) : netlink_(std::move(netlink)), may_change_(may_change) {}
   wire::HandNeighbourReply treat(const wire::HandNeighbour& neighbour, bool refresh);
   struct Entry {
     std::uint16_t state = 0;         // NUD_*
@@ -33,9 +32,8 @@ class RouteNetlink {
   Result<std::optional<Entry>> ask(nlmsghdr* request);
   static int take_entry(const nlmsghdr* message, void* entry);
 
-  CHandle<mnl_socket, mnl_socket_close> socket_;
+  Netlink netlink_;
   bool may_change_;
-  std::uint32_t sequence_ = 0;
 };
 
 }  // namespace rdmend::hand
