@@ -16,6 +16,12 @@ struct Restart : Story {
     host.add(17, 1);
     pass(seconds{20});
   }
+  // A raise whose alert ended four minutes ago: the action that is held.
+  std::uint64_t hold() {
+    resolve(raise(seconds{40}));
+    pass(std::chrono::minutes{4});
+    return action("held").id;
+  }
   // Ends, stays away for `away`, comes back and looks at the QPs first.
   void restart(milliseconds away, std::vector<Alert> active = {}) {
     crash();
@@ -35,10 +41,7 @@ struct Restart : Story {
 
 TEST_CASE("what is held is adopted with what is left of its hold") {
   Restart story;
-  const auto alert = story.raise(seconds{40});
-  story.resolve(alert);
-  story.pass(std::chrono::minutes{4});
-  const auto id = story.action("held").id;
+  const auto id = story.hold();
   story.restart(std::chrono::minutes{3});
   CHECK(story.action("held").id == id);
   CHECK(story.action("held").description == "raise_min_rnr_timer factor 4, ceiling 10 ms");
@@ -247,10 +250,7 @@ TEST_CASE("nothing is changed when its undo cannot be written down") {
 
 TEST_CASE("nothing is changed while what a former rdmend left cannot be read, and what was due is done once it can") {
   Restart story;
-  const auto alert = story.raise(seconds{40});
-  story.resolve(alert);
-  story.pass(std::chrono::minutes{4});
-  const auto left = story.action("held").id;
+  const auto left = story.hold();
   story.crash();
   const auto file = story.directory.file("rdmend.db");
   std::filesystem::rename(file, file + ".away");

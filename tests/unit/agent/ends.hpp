@@ -76,6 +76,15 @@ inline RecoveryState state_of(RecoveryPhase phase, std::uint32_t generation = 1,
   return s;
 }
 
+// An end that has failed and has the other's yes, and whose agent will not come to an end with draining.
+inline End about_to_drain() {
+  End end(1, 2);
+  end.drains = false;
+  end.machine.failed(kNow, RecoveryCause::transport);
+  end.act(kNow);
+  end.machine.heard(kNow, state_of(asked, 1, RecoveryVerdict::yes));
+  return end;
+}
 // An end that has failed, drained and heard the other's final PSN.
 inline End in_known(Instant now = kNow) {
   End end(1, 2);

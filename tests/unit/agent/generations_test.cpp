@@ -26,11 +26,7 @@ TEST_CASE("a failure in the middle begins the next generation at the first phase
     CHECK(a.machine.cause() == RecoveryCause::transport);  // ours stays ours
   }
   SECTION("what was asked for in the generation before does not count") {
-    End a(1, 2);
-    a.drains = false;
-    a.machine.failed(kNow, RecoveryCause::transport);
-    a.act(kNow);
-    a.machine.heard(kNow, state_of(asked, 1, RecoveryVerdict::yes));
+    auto a = about_to_drain();
     REQUIRE(a.act(kNow) == Actions{RecoveryAction::judge, RecoveryAction::drain});
     a.machine.heard(kNow, state_of(asked, 2, RecoveryVerdict::yes));
     a.machine.drained(kNow, 1, 77, 2000, 0);
@@ -80,11 +76,7 @@ TEST_CASE("what was asked for, and is answered after the end, begins nothing aga
     CHECK(a.act(kNow) == Actions{RecoveryAction::release});
   }
   SECTION("a drain") {
-    End a(1, 2);
-    a.drains = false;
-    a.machine.failed(kNow, RecoveryCause::transport);
-    a.act(kNow);
-    a.machine.heard(kNow, state_of(asked, 1, RecoveryVerdict::yes));
+    auto a = about_to_drain();
     a.act(kNow);
     a.machine.heard(kNow, state_of(ended));
     a.machine.drained(kNow, 1, 5, 6, 7);
