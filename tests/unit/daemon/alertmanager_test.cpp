@@ -93,7 +93,8 @@ TEST_CASE("G7: real Alertmanagers get every alert, though one is dead, one hangs
   REQUIRE(silent);
   REQUIRE(broken_listener);
   const auto broken_port = broken_listener->port();
-  auto broken = HttpServer::start(loop, std::make_shared<Listener>(std::move(*broken_listener)), {.control = false},
+  auto broken = HttpServer::start(loop, std::make_shared<Listener>(std::move(*broken_listener)),
+                                  {.control = false, .limits = {.body = std::size_t{1} << 20U}},  // a whole batch: what it says is 500 each time
                                   [](const HttpRequest&, const Answer& answer) { answer({500, "broken\n", "text/plain"}); });
   REQUIRE(broken);
   wait_ready(loop, first.port());
